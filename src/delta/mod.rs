@@ -1,0 +1,1 @@
+//! The algebra: plan in, delta plan out.

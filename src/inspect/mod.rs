@@ -1,0 +1,1 @@
+//! Read-only questions about the lake and its views.

@@ -1,0 +1,1 @@
+//! The lake: the only room that names `duckdb::`.

@@ -1,0 +1,3 @@
+//! The `ducklake-ivm` program.
+
+fn main() {}

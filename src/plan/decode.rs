@@ -1,0 +1,1 @@
+//! JSON of DuckDB's bound plan to the IR.

@@ -1,0 +1,1 @@
+//! What holds of a plan: sources, volatility, rule kinds.

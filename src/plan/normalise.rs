@@ -1,0 +1,1 @@
+//! Flat joins, predicates at their legs.

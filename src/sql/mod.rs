@@ -1,0 +1,1 @@
+//! The printer: IR in, SQL text out. Makes no choices.

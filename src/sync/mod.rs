@@ -1,0 +1,1 @@
+//! One refresh: strategy, stages, apply, commit, retry.

@@ -1,0 +1,1 @@
+//! The registry of views, kept in the lake itself.

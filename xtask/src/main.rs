@@ -1,0 +1,3 @@
+//! Set-up, tests and demo from a fresh clone.
+
+fn main() {}
