@@ -14,8 +14,10 @@ pub mod expr;
 pub mod facts;
 pub mod normalise;
 pub mod rel;
+pub mod shape;
 pub mod types;
 
 pub use expr::{Expr, SortKey};
 pub use rel::{Column, Rel};
+pub use shape::WEIGHT;
 pub use types::DataType;

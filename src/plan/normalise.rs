@@ -1,1 +1,372 @@
-//! Flat joins, predicates at their legs.
+//! Brings a decoded plan into the form that the delta rules take.
+//!
+//! - A CTE's definition stands in place of each reference to it (recursive ones stay).
+//! - Every maximal block of projections, filters and inner or cross joins becomes one [`InnerJoin`] (or its only leg)
+//!   under one [`Project`]: legs are flat, so N tables give N legs however the user nested them.
+//! - A predicate that reads one leg stands at that leg, where it also cuts the leg's delta.
+//! - A scan at a leg reads only the columns that the block uses.
+//! - An `ORDER BY` that only orders the view's rows is dropped: a table has no order.
+//!
+//! The result has the same rows as the input, as a bag, for deterministic expressions. Moving a projection or a
+//! predicate may change WHICH rows a partial expression (a cast, say) is evaluated for, as DuckDB's own optimizer does.
+
+use super::expr::{Conjunction, Expr};
+use super::rel::{Cte, Filter, InnerJoin, Join, JoinKind, Project, Rel, SetOperator};
+
+/// Plans that grow beyond this when CTEs are put in place keep their CTEs (and are not derived from).
+const LARGEST_PLAN: usize = 20_000;
+
+/// A plan in normal form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Normalised {
+    /// The plan.
+    pub rel: Rel,
+    /// An `ORDER BY` at the top was dropped.
+    pub order_dropped: bool,
+}
+
+/// Normalises `rel`; see the module's description.
+pub fn normalise(rel: Rel) -> Normalised {
+    let inlined = if inlined_size(&rel, &mut Vec::new()) <= LARGEST_PLAN {
+        inline_ctes(rel, &mut Vec::new())
+    } else {
+        rel
+    };
+    let mut order_dropped = false;
+    let unordered = drop_order(inlined, &mut order_dropped);
+    Normalised {
+        rel: flatten(unordered),
+        order_dropped,
+    }
+}
+
+/// How many nodes `rel` will have once its CTEs are put in place.
+fn inlined_size(rel: &Rel, sizes: &mut Vec<(usize, usize)>) -> usize {
+    match rel {
+        Rel::Cte(cte) => {
+            let definition = inlined_size(&cte.definition, sizes);
+            sizes.push((cte.id, definition));
+            let body = inlined_size(&cte.body, sizes);
+            sizes.pop();
+            body
+        }
+        Rel::CteRef(reference) => sizes
+            .iter()
+            .rev()
+            .find(|(id, _)| *id == reference.id)
+            .map_or(1, |(_, size)| *size),
+        other => {
+            let inputs = other.inputs();
+            inputs
+                .into_iter()
+                .fold(1_usize, |sum, input| sum.saturating_add(inlined_size(input, sizes)))
+        }
+    }
+}
+
+fn inline_ctes(rel: Rel, scope: &mut Vec<(usize, Rel)>) -> Rel {
+    match rel {
+        Rel::Cte(Cte {
+            id, definition, body, ..
+        }) => {
+            let definition = inline_ctes(*definition, scope);
+            scope.push((id, definition));
+            let body = inline_ctes(*body, scope);
+            scope.pop();
+            body
+        }
+        Rel::CteRef(reference) => match scope.iter().rev().find(|(id, _)| *id == reference.id) {
+            Some((_, definition)) => definition.clone(),
+            None => Rel::CteRef(reference),
+        },
+        mut other => {
+            for input in other.inputs_mut() {
+                let taken = std::mem::replace(input, nothing());
+                *input = inline_ctes(taken, scope);
+            }
+            other
+        }
+    }
+}
+
+fn nothing() -> Rel {
+    Rel::Values(super::rel::Values {
+        columns: Vec::new(),
+        rows: Vec::new(),
+    })
+}
+
+/// Drops sorts between the root and the first operator to which the order of its input could matter.
+fn drop_order(rel: Rel, dropped: &mut bool) -> Rel {
+    match rel {
+        Rel::Sort(sort) => {
+            *dropped = true;
+            drop_order(*sort.input, dropped)
+        }
+        Rel::Project(mut project) => {
+            *project.input = drop_order(*project.input, dropped);
+            Rel::Project(project)
+        }
+        Rel::Filter(mut filter) => {
+            *filter.input = drop_order(*filter.input, dropped);
+            Rel::Filter(filter)
+        }
+        Rel::SetOperation(mut operation) if operation.op == SetOperator::Union && operation.all => {
+            operation.inputs = operation
+                .inputs
+                .into_iter()
+                .map(|input| drop_order(input, dropped))
+                .collect();
+            Rel::SetOperation(operation)
+        }
+        other => other,
+    }
+}
+
+/// Gathers every block of a plan without CTEs. Rewrites bottom-up; every block of projections, filters and inner joins is gathered whole at its topmost node.
+pub(crate) fn flatten(rel: Rel) -> Rel {
+    if is_block(&rel) {
+        let names: Vec<String> = rel.columns().into_iter().map(|column| column.name).collect();
+        let mut block = Block::default();
+        let outputs = block.take(rel);
+        return block.build(names.into_iter().zip(outputs).collect());
+    }
+    match rel {
+        Rel::SetOperation(operation) if operation.op == SetOperator::Union && operation.all => {
+            let mut inputs = Vec::new();
+            for input in operation.inputs {
+                match flatten(input) {
+                    Rel::SetOperation(inner) if inner.op == SetOperator::Union && inner.all => {
+                        inputs.extend(inner.inputs);
+                    }
+                    other => inputs.push(other),
+                }
+            }
+            Rel::SetOperation(super::rel::SetOperation { inputs, ..operation })
+        }
+        mut other => {
+            for input in other.inputs_mut() {
+                let taken = std::mem::replace(input, nothing());
+                *input = flatten(taken);
+            }
+            other
+        }
+    }
+}
+
+fn is_block(rel: &Rel) -> bool {
+    matches!(rel, Rel::Project(_) | Rel::Filter(_) | Rel::InnerJoin(_))
+        || matches!(rel, Rel::Join(join) if join.kind == JoinKind::Inner)
+}
+
+/// A select-project-join block while it is gathered: legs, and predicates over their columns side by side.
+#[derive(Default)]
+struct Block {
+    legs: Vec<Rel>,
+    widths: Vec<usize>,
+    predicates: Vec<Expr>,
+}
+
+impl Block {
+    /// Takes `rel` in, and returns its output columns as expressions over the legs' columns.
+    fn take(&mut self, rel: Rel) -> Vec<Expr> {
+        match rel {
+            Rel::Project(project) => {
+                let inner = self.take(*project.input);
+                project
+                    .exprs
+                    .into_iter()
+                    .map(|(_, expr)| expr.substitute(&inner))
+                    .collect()
+            }
+            Rel::Filter(filter) => {
+                let inner = self.take(*filter.input);
+                for predicate in filter.predicates {
+                    self.demand(predicate.substitute(&inner));
+                }
+                inner
+            }
+            Rel::Join(join) if join.kind == JoinKind::Inner => self.take_join(join),
+            Rel::InnerJoin(join) => {
+                let mut outputs = Vec::new();
+                for leg in join.legs {
+                    outputs.extend(self.take(leg));
+                }
+                for predicate in join.predicates {
+                    self.demand(predicate.substitute(&outputs));
+                }
+                outputs
+            }
+            other => {
+                let leg = flatten(other);
+                let start: usize = self.widths.iter().sum();
+                let columns = leg.columns();
+                self.widths.push(columns.len());
+                self.legs.push(leg);
+                columns
+                    .into_iter()
+                    .enumerate()
+                    .map(|(position, column)| Expr::column(start + position, column.data_type))
+                    .collect()
+            }
+        }
+    }
+
+    fn take_join(&mut self, join: Join) -> Vec<Expr> {
+        let left = self.take(*join.left);
+        let right = self.take(*join.right);
+        for condition in join.conditions {
+            self.demand(Expr::Comparison {
+                op: condition.op,
+                left: Box::new(condition.left.substitute(&left)),
+                right: Box::new(condition.right.substitute(&right)),
+            });
+        }
+        let both: Vec<Expr> = left.into_iter().chain(right).collect();
+        for predicate in join.predicates {
+            self.demand(predicate.substitute(&both));
+        }
+        both
+    }
+
+    fn demand(&mut self, predicate: Expr) {
+        match predicate {
+            Expr::Conjunction {
+                op: Conjunction::And,
+                operands,
+            } => {
+                for operand in operands {
+                    self.demand(operand);
+                }
+            }
+            other => self.predicates.push(other),
+        }
+    }
+
+    /// The leg that holds column `position` of the legs side by side.
+    fn leg_of(&self, position: usize) -> usize {
+        let mut end = 0;
+        for (leg, width) in self.widths.iter().enumerate() {
+            end += width;
+            if position < end {
+                return leg;
+            }
+        }
+        self.widths.len().saturating_sub(1)
+    }
+
+    fn start_of(&self, leg: usize) -> usize {
+        self.widths[..leg].iter().sum()
+    }
+
+    fn build(mut self, mut outputs: Vec<(String, Expr)>) -> Rel {
+        let mut at_leg: Vec<Vec<Expr>> = vec![Vec::new(); self.legs.len()];
+        let mut above = Vec::new();
+        for predicate in std::mem::take(&mut self.predicates) {
+            let mut legs: Vec<usize> = predicate
+                .columns()
+                .into_iter()
+                .map(|column| self.leg_of(column))
+                .collect();
+            legs.dedup();
+            match legs.as_slice() {
+                [leg] => {
+                    let start = self.start_of(*leg);
+                    at_leg[*leg].push(predicate.with_columns(&|column| column - start));
+                }
+                _ => above.push(predicate),
+            }
+        }
+        if self.legs.len() == 1 {
+            at_leg[0].append(&mut above);
+        }
+        self.prune(&mut at_leg, &mut above, &mut outputs);
+        let mut legs: Vec<Rel> = self
+            .legs
+            .into_iter()
+            .zip(at_leg)
+            .map(|(leg, predicates)| filtered(leg, predicates))
+            .collect();
+        let input = match legs.len() {
+            1 => legs.remove(0),
+            _ => Rel::InnerJoin(InnerJoin {
+                legs,
+                predicates: above,
+            }),
+        };
+        projected(input, outputs)
+    }
+
+    /// Narrows scans at legs to the columns that the block reads.
+    fn prune(&mut self, at_leg: &mut [Vec<Expr>], above: &mut [Expr], outputs: &mut [(String, Expr)]) {
+        let total: usize = self.widths.iter().sum();
+        let mut used = vec![false; total];
+        for expr in above.iter().chain(outputs.iter().map(|(_, expr)| expr)) {
+            for column in expr.columns() {
+                used[column] = true;
+            }
+        }
+        for (leg, predicates) in at_leg.iter().enumerate() {
+            let start = self.start_of(leg);
+            for column in predicates.iter().flat_map(Expr::columns) {
+                used[start + column] = true;
+            }
+        }
+        let mut kept = Vec::new();
+        let mut start = 0;
+        for (leg, rel) in self.legs.iter_mut().enumerate() {
+            let width = self.widths[leg];
+            let keep: Vec<usize> = match rel {
+                Rel::Scan(scan) => {
+                    let keep: Vec<usize> = (0..width).filter(|column| used[start + column]).collect();
+                    scan.columns = keep.iter().map(|column| scan.columns[*column].clone()).collect();
+                    scan.positions = keep.iter().map(|column| scan.positions[*column]).collect();
+                    keep
+                }
+                _ => (0..width).collect(),
+            };
+            let narrowed = |column: usize| keep.binary_search(&column).unwrap_or(0);
+            for predicate in &mut at_leg[leg] {
+                *predicate = predicate.clone().with_columns(&narrowed);
+            }
+            kept.extend(keep.into_iter().map(|column| start + column));
+            start += width;
+        }
+        let narrowed = |column: usize| kept.binary_search(&column).unwrap_or(0);
+        for expr in above.iter_mut().chain(outputs.iter_mut().map(|(_, expr)| expr)) {
+            *expr = expr.clone().with_columns(&narrowed);
+        }
+    }
+}
+
+/// `rel` under `predicates`, merged into a filter that is already there.
+fn filtered(rel: Rel, predicates: Vec<Expr>) -> Rel {
+    if predicates.is_empty() {
+        return rel;
+    }
+    Rel::Filter(Filter {
+        input: Box::new(rel),
+        predicates,
+    })
+}
+
+/// `rel` under a projection, unless the projection would change neither columns nor names.
+fn projected(rel: Rel, exprs: Vec<(String, Expr)>) -> Rel {
+    let columns = rel.columns();
+    let same = columns.len() == exprs.len()
+        && exprs
+            .iter()
+            .zip(&columns)
+            .enumerate()
+            .all(|(position, ((name, expr), column))| {
+                *name == column.name && matches!(expr, Expr::Column { index, .. } if *index == position)
+            });
+    if same {
+        rel
+    } else {
+        Rel::Project(Project {
+            input: Box::new(rel),
+            exprs,
+        })
+    }
+}
