@@ -11,9 +11,8 @@ fn main() {
         return; // a system-wide DuckDB: the linker and the loader find it by themselves
     };
     println!("cargo::rerun-if-changed={directory}");
-    let found = ["libduckdb.so", "libduckdb.dylib", "duckdb.dll"]
-        .iter()
-        .any(|name| Path::new(&directory).join(name).exists());
+    let found =
+        ["libduckdb.so", "libduckdb.dylib", "duckdb.dll"].iter().any(|name| Path::new(&directory).join(name).exists());
     if !found {
         println!(
             "cargo::error=libduckdb is missing from {directory}: run `cargo xtask setup` once, \

@@ -13,11 +13,6 @@ use crate::plan::rel::{Filter, Rel};
 
 /// The input's terms, filtered. The weight is the last column, so the predicates' positions stay.
 pub(super) fn terms(filter: &Filter, input: Vec<Term>) -> Vec<Term> {
-    let filtered = |rel| {
-        Rel::Filter(Filter {
-            input: Box::new(rel),
-            predicates: filter.predicates.clone(),
-        })
-    };
+    let filtered = |rel| Rel::Filter(Filter { input: Box::new(rel), predicates: filter.predicates.clone() });
     input.into_iter().map(|term| term.map(filtered)).collect()
 }

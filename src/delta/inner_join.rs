@@ -23,12 +23,9 @@ use crate::plan::types::DataType;
 /// One term per leg, in the legs' order.
 pub(super) fn terms(join: &InnerJoin, changes: &Changes) -> Result<Vec<Term>, NotIncremental> {
     (0..join.legs.len())
-        .map(|changed| {
-            let rel = delta(&join.legs[changed], changes)?.map(|delta| term(join, changed, delta, changes));
-            Ok(Term {
-                leg: leg(&join.legs[changed], changes),
-                rel,
-            })
+        .map(|position| {
+            let rel = delta(&join.legs[position], changes)?.map(|delta| term(join, position, delta, changes));
+            Ok(Term { leg: leg(&join.legs[position], changes), rel })
         })
         .collect()
 }
@@ -36,38 +33,24 @@ pub(super) fn terms(join: &InnerJoin, changes: &Changes) -> Result<Vec<Term>, No
 /// The summand in which the leg at `position` stands as its delta.
 fn term(join: &InnerJoin, position: usize, delta: Rel, changes: &Changes) -> Rel {
     let mut delta = Some(delta);
-    let legs = join
-        .legs
-        .iter()
-        .enumerate()
-        .map(|(position, leg)| match position.cmp(&changed) {
-            std::cmp::Ordering::Less => new(leg),
-            std::cmp::Ordering::Equal => delta.take().unwrap_or_else(|| new(leg)),
-            std::cmp::Ordering::Greater => old(leg, changes),
-        });
+    let legs = join.legs.iter().enumerate().map(|(other, leg)| match other.cmp(&position) {
+        std::cmp::Ordering::Less => new(leg),
+        std::cmp::Ordering::Equal => delta.take().unwrap_or_else(|| new(leg)),
+        std::cmp::Ordering::Greater => old(leg, changes),
+    });
     let legs: Vec<Rel> = legs.collect();
-    let weight = join.legs[..=position]
-        .iter()
-        .map(|leg| leg.columns().len())
-        .sum::<usize>();
+    let weight = join.legs[..=position].iter().map(|leg| leg.columns().len()).sum::<usize>();
     // The delta's weight stands behind its leg's columns: what comes after it has moved by one.
     let moved = |column: usize| if column < weight { column } else { column + 1 };
-    let predicates = join
-        .predicates
-        .iter()
-        .map(|predicate| predicate.clone().with_columns(&moved))
-        .collect();
+    let predicates = join.predicates.iter().map(|predicate| predicate.clone().with_columns(&moved)).collect();
     let exprs = join
         .legs
         .iter()
         .flat_map(Rel::columns)
         .enumerate()
-        .map(|(position, column)| (column.name, Expr::column(moved(position), column.data_type)));
+        .map(|(output, column)| (column.name, Expr::column(moved(output), column.data_type)));
     let weight = (WEIGHT.to_owned(), Expr::column(weight, DataType::BigInt));
     let exprs = exprs.chain([weight]).collect();
     let joined = Rel::InnerJoin(InnerJoin { legs, predicates });
-    Rel::Project(Project {
-        input: Box::new(joined),
-        exprs,
-    })
+    Rel::Project(Project { input: Box::new(joined), exprs })
 }

@@ -67,18 +67,12 @@ impl Changes {
 
     /// What happened to the table under `scan`; a pinned scan never changes.
     pub fn of_scan(&self, scan: &Scan) -> Change {
-        if scan.pinned.is_some() {
-            Change::Unchanged
-        } else {
-            self.of(&Source::of(scan))
-        }
+        if scan.pinned.is_some() { Change::Unchanged } else { self.of(&Source::of(scan)) }
     }
 
     /// Did anything below `rel` change?
     pub fn touch(&self, rel: &Rel) -> bool {
-        rel.scans()
-            .into_iter()
-            .any(|scan| self.of_scan(scan) != Change::Unchanged)
+        rel.scans().into_iter().any(|scan| self.of_scan(scan) != Change::Unchanged)
     }
 }
 
@@ -135,10 +129,7 @@ impl Term {
 
     /// The same term with `rule` applied to its summand.
     fn map(self, rule: impl FnOnce(Rel) -> Rel) -> Term {
-        Term {
-            leg: self.leg,
-            rel: self.rel.map(rule),
-        }
+        Term { leg: self.leg, rel: self.rel.map(rule) }
     }
 }
 
@@ -196,19 +187,12 @@ pub struct NotIncremental {
 pub fn derive(rel: &Rel, changes: &Changes) -> Result<DeltaPlan, NotIncremental> {
     let terms = terms(rel, changes)?.into_iter().map(|term| term.map(flatten)).collect();
     let joins = rel_contains_join(rel).then_some(JoinMethod::Telescoping);
-    Ok(DeltaPlan {
-        terms,
-        sign: sign::of(rel, changes),
-        join: joins,
-    })
+    Ok(DeltaPlan { terms, sign: sign::of(rel, changes), join: joins })
 }
 
 /// Whether every node of `rel` has a delta rule; the first one that has not is named.
 pub fn check(rel: &Rel) -> Result<(), NotIncremental> {
-    let everything = facts::sources(rel)
-        .into_iter()
-        .map(|source| (source, Change::Mixed))
-        .collect();
+    let everything = facts::sources(rel).into_iter().map(|source| (source, Change::Mixed)).collect();
     derive(rel, &everything).map(|_| ())
 }
 
@@ -249,12 +233,7 @@ fn delta(rel: &Rel, changes: &Changes) -> Result<Option<Rel>, NotIncremental> {
         1 => summands.pop(),
         _ => {
             let columns = summands[0].columns();
-            let union = SetOperation {
-                op: SetOperator::Union,
-                all: true,
-                inputs: summands,
-                columns,
-            };
+            let union = SetOperation { op: SetOperator::Union, all: true, inputs: summands, columns };
             Some(Rel::SetOperation(union))
         }
     })
@@ -264,11 +243,7 @@ fn delta(rel: &Rel, changes: &Changes) -> Result<Option<Rel>, NotIncremental> {
 fn old(rel: &Rel, changes: &Changes) -> Rel {
     rel.clone().map_scans(&mut |scan| {
         if scan.pinned.is_none() {
-            scan.state = if changes.of_scan(scan) == Change::Unchanged {
-                State::New
-            } else {
-                State::Old
-            };
+            scan.state = if changes.of_scan(scan) == Change::Unchanged { State::New } else { State::Old };
         }
     })
 }
@@ -293,9 +268,5 @@ fn leg(rel: &Rel, changes: &Changes) -> Leg {
         Rel::Scan(scan) => Source::of(scan).to_string(),
         other => facts::operator_name(other),
     };
-    Leg {
-        name,
-        sources: facts::sources(rel),
-        changed: changes.touch(rel),
-    }
+    Leg { name, sources: facts::sources(rel), changed: changes.touch(rel) }
 }

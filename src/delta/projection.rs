@@ -15,11 +15,6 @@ use crate::plan::rel::{Project, Rel};
 pub(super) fn terms(project: &Project, input: Vec<Term>) -> Vec<Term> {
     let width = project.input.columns().len();
     let exprs: Vec<_> = project.exprs.iter().cloned().chain([weight_at(width)]).collect();
-    let projected = |rel| {
-        Rel::Project(Project {
-            input: Box::new(rel),
-            exprs: exprs.clone(),
-        })
-    };
+    let projected = |rel| Rel::Project(Project { input: Box::new(rel), exprs: exprs.clone() });
     input.into_iter().map(|term| term.map(projected)).collect()
 }

@@ -21,8 +21,5 @@ pub(super) fn term(scan: &Scan, changes: &Changes) -> Term {
         delta.positions.push(WEIGHT_POSITION);
         Rel::Scan(delta)
     });
-    Term {
-        leg: leg(&Rel::Scan(scan.clone()), changes),
-        rel,
-    }
+    Term { leg: leg(&Rel::Scan(scan.clone()), changes), rel }
 }

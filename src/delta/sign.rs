@@ -42,11 +42,9 @@ pub(super) fn of(rel: &Rel, changes: &Changes) -> Sign {
         | Rel::Filter(_)
         | Rel::Unnest(_)
         | Rel::InnerJoin(_)
-        | Rel::SetOperation(_) => rel
-            .inputs()
-            .into_iter()
-            .map(|input| of(input, changes))
-            .fold(Sign::Zero, Sign::join),
+        | Rel::SetOperation(SetOperation { op: SetOperator::Union, all: true, .. }) => {
+            rel.inputs().into_iter().map(|input| of(input, changes)).fold(Sign::Zero, Sign::join)
+        }
         other if changes.touch(other) => Sign::Mixed,
         _ => Sign::Zero,
     }

@@ -19,36 +19,21 @@ pub(super) fn terms(unnest: &Unnest, input: Vec<Term>) -> Vec<Term> {
     let columns = unnest.input.columns();
     let width = columns.len();
     let kept = columns.into_iter().enumerate();
-    let made = unnest
-        .lists
-        .iter()
-        .enumerate()
-        .map(|(position, (column, _))| (width + 1 + position, column.clone()));
+    let made = unnest.lists.iter().enumerate().map(|(position, (column, _))| (width + 1 + position, column.clone()));
     let exprs: Vec<_> = kept
         .chain(made)
         .map(|(position, column)| (column.name, Expr::column(position, column.data_type)))
         .chain([weight_at(width)])
         .collect();
     let unnested = |rel| {
-        let unnested = Rel::Unnest(Unnest {
-            input: Box::new(rel),
-            lists: unnest.lists.clone(),
-        });
-        Rel::Project(Project {
-            input: Box::new(unnested),
-            exprs: exprs.clone(),
-        })
+        let unnested = Rel::Unnest(Unnest { input: Box::new(rel), lists: unnest.lists.clone() });
+        Rel::Project(Project { input: Box::new(unnested), exprs: exprs.clone() })
     };
     input.into_iter().map(|term| term.map(unnested)).collect()
 }
 
 /// The terms of a function called per row. Its own columns come first, then the input's, so the weight is last already.
 pub(super) fn function_terms(function: &TableFunction, input: Vec<Term>) -> Vec<Term> {
-    let called = |rel| {
-        Rel::TableFunction(TableFunction {
-            input: Some(Box::new(rel)),
-            ..function.clone()
-        })
-    };
+    let called = |rel| Rel::TableFunction(TableFunction { input: Some(Box::new(rel)), ..function.clone() });
     input.into_iter().map(|term| term.map(called)).collect()
 }

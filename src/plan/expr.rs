@@ -248,16 +248,10 @@ impl Expr {
             Expr::Column { .. } | Expr::Literal(_) | Expr::LambdaParameter { .. } => Vec::new(),
             Expr::Comparison { left, right, .. } => vec![left, right],
             Expr::Conjunction { operands, .. } | Expr::Operator { operands, .. } => operands.iter().collect(),
-            Expr::Between {
-                input, lower, upper, ..
-            } => vec![input, lower, upper],
-            Expr::Case {
-                branches, otherwise, ..
-            } => branches
-                .iter()
-                .flat_map(|branch| [&branch.condition, &branch.value])
-                .chain([&**otherwise])
-                .collect(),
+            Expr::Between { input, lower, upper, .. } => vec![input, lower, upper],
+            Expr::Case { branches, otherwise, .. } => {
+                branches.iter().flat_map(|branch| [&branch.condition, &branch.value]).chain([&**otherwise]).collect()
+            }
             Expr::Cast { input, .. } => vec![input],
             Expr::Function(call) => call
                 .arguments
@@ -274,12 +268,8 @@ impl Expr {
             Expr::Column { .. } | Expr::Literal(_) | Expr::LambdaParameter { .. } => Vec::new(),
             Expr::Comparison { left, right, .. } => vec![left, right],
             Expr::Conjunction { operands, .. } | Expr::Operator { operands, .. } => operands.iter_mut().collect(),
-            Expr::Between {
-                input, lower, upper, ..
-            } => vec![input, lower, upper],
-            Expr::Case {
-                branches, otherwise, ..
-            } => branches
+            Expr::Between { input, lower, upper, .. } => vec![input, lower, upper],
+            Expr::Case { branches, otherwise, .. } => branches
                 .iter_mut()
                 .flat_map(|branch| [&mut branch.condition, &mut branch.value])
                 .chain([&mut **otherwise])

@@ -20,11 +20,7 @@ pub struct Source {
 impl Source {
     /// The table that `scan` reads.
     pub fn of(scan: &Scan) -> Source {
-        Source {
-            catalog: scan.catalog.clone(),
-            schema: scan.schema.clone(),
-            table: scan.table.clone(),
-        }
+        Source { catalog: scan.catalog.clone(), schema: scan.schema.clone(), table: scan.table.clone() }
     }
 }
 
@@ -179,16 +175,8 @@ const SESSION_DEPENDENT: [&str; 13] = [
 ];
 
 /// Table functions whose rows depend on their arguments alone.
-const CONSTANT_TABLE_FUNCTIONS: [&str; 8] = [
-    "range",
-    "generate_series",
-    "repeat",
-    "repeat_row",
-    "unnest",
-    "json_each",
-    "json_tree",
-    "test_all_types",
-];
+const CONSTANT_TABLE_FUNCTIONS: [&str; 8] =
+    ["range", "generate_series", "repeat", "repeat_row", "unnest", "json_each", "json_tree", "test_all_types"];
 
 /// Something in a plan that is not a function of the lake's tables, so that no delta exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -235,18 +223,13 @@ pub fn impurity(rel: &Rel, stability: &dyn Fn(&str) -> Stability) -> Option<Impu
 fn node_impurity(node: &Rel, stability: &dyn Fn(&str) -> Stability) -> Option<Impurity> {
     match node {
         Rel::Sample(sample) => {
-            return Some(Impurity::Sample {
-                clause: sample.clause.clone(),
-            });
+            return Some(Impurity::Sample { clause: sample.clause.clone() });
         }
         Rel::TableFunction(TableFunction { name, .. }) if !CONSTANT_TABLE_FUNCTIONS.contains(&name.as_str()) => {
             return Some(Impurity::Untracked { name: name.clone() });
         }
         Rel::Scan(scan) if scan.kind == TableKind::DuckDb => {
-            let name = format!(
-                "the table {}.{}.{} (not of the lake)",
-                scan.catalog, scan.schema, scan.table
-            );
+            let name = format!("the table {}.{}.{} (not of the lake)", scan.catalog, scan.schema, scan.table);
             return Some(Impurity::Untracked { name });
         }
         _ => {}
@@ -258,9 +241,7 @@ fn node_impurity(node: &Rel, stability: &dyn Fn(&str) -> Stability) -> Option<Im
                 && found.is_none()
                 && is_unstable(&call.name, call.arguments.len(), stability)
             {
-                found = Some(Impurity::Function {
-                    name: call.name.clone(),
-                });
+                found = Some(Impurity::Function { name: call.name.clone() });
             }
         });
     }

@@ -27,17 +27,11 @@ pub struct Normalised {
 
 /// Normalises `rel`; see the module's description.
 pub fn normalise(rel: Rel) -> Normalised {
-    let inlined = if inlined_size(&rel, &mut Vec::new()) <= LARGEST_PLAN {
-        inline_ctes(rel, &mut Vec::new())
-    } else {
-        rel
-    };
+    let inlined =
+        if inlined_size(&rel, &mut Vec::new()) <= LARGEST_PLAN { inline_ctes(rel, &mut Vec::new()) } else { rel };
     let mut order_dropped = false;
     let unordered = drop_order(inlined, &mut order_dropped);
-    Normalised {
-        rel: flatten(unordered),
-        order_dropped,
-    }
+    Normalised { rel: flatten(unordered), order_dropped }
 }
 
 /// How many nodes `rel` will have once its CTEs are put in place.
@@ -50,25 +44,17 @@ fn inlined_size(rel: &Rel, sizes: &mut Vec<(usize, usize)>) -> usize {
             sizes.pop();
             body
         }
-        Rel::CteRef(reference) => sizes
-            .iter()
-            .rev()
-            .find(|(id, _)| *id == reference.id)
-            .map_or(1, |(_, size)| *size),
+        Rel::CteRef(reference) => sizes.iter().rev().find(|(id, _)| *id == reference.id).map_or(1, |(_, size)| *size),
         other => {
             let inputs = other.inputs();
-            inputs
-                .into_iter()
-                .fold(1_usize, |sum, input| sum.saturating_add(inlined_size(input, sizes)))
+            inputs.into_iter().fold(1_usize, |sum, input| sum.saturating_add(inlined_size(input, sizes)))
         }
     }
 }
 
 fn inline_ctes(rel: Rel, scope: &mut Vec<(usize, Rel)>) -> Rel {
     match rel {
-        Rel::Cte(Cte {
-            id, definition, body, ..
-        }) => {
+        Rel::Cte(Cte { id, definition, body, .. }) => {
             let definition = inline_ctes(*definition, scope);
             scope.push((id, definition));
             let body = inline_ctes(*body, scope);
@@ -90,10 +76,7 @@ fn inline_ctes(rel: Rel, scope: &mut Vec<(usize, Rel)>) -> Rel {
 }
 
 fn nothing() -> Rel {
-    Rel::Values(super::rel::Values {
-        columns: Vec::new(),
-        rows: Vec::new(),
-    })
+    Rel::Values(super::rel::Values { columns: Vec::new(), rows: Vec::new() })
 }
 
 /// Drops sorts between the root and the first operator to which the order of its input could matter.
@@ -112,11 +95,7 @@ fn drop_order(rel: Rel, dropped: &mut bool) -> Rel {
             Rel::Filter(filter)
         }
         Rel::SetOperation(mut operation) if operation.op == SetOperator::Union && operation.all => {
-            operation.inputs = operation
-                .inputs
-                .into_iter()
-                .map(|input| drop_order(input, dropped))
-                .collect();
+            operation.inputs = operation.inputs.into_iter().map(|input| drop_order(input, dropped)).collect();
             Rel::SetOperation(operation)
         }
         other => other,
@@ -173,11 +152,7 @@ impl Block {
         match rel {
             Rel::Project(project) => {
                 let inner = self.take(*project.input);
-                project
-                    .exprs
-                    .into_iter()
-                    .map(|(_, expr)| expr.substitute(&inner))
-                    .collect()
+                project.exprs.into_iter().map(|(_, expr)| expr.substitute(&inner)).collect()
             }
             Rel::Filter(filter) => {
                 let inner = self.take(*filter.input);
@@ -231,10 +206,7 @@ impl Block {
 
     fn demand(&mut self, predicate: Expr) {
         match predicate {
-            Expr::Conjunction {
-                op: Conjunction::And,
-                operands,
-            } => {
+            Expr::Conjunction { op: Conjunction::And, operands } => {
                 for operand in operands {
                     self.demand(operand);
                 }
@@ -263,11 +235,7 @@ impl Block {
         let mut at_leg: Vec<Vec<Expr>> = vec![Vec::new(); self.legs.len()];
         let mut above = Vec::new();
         for predicate in std::mem::take(&mut self.predicates) {
-            let mut legs: Vec<usize> = predicate
-                .columns()
-                .into_iter()
-                .map(|column| self.leg_of(column))
-                .collect();
+            let mut legs: Vec<usize> = predicate.columns().into_iter().map(|column| self.leg_of(column)).collect();
             legs.dedup();
             match legs.as_slice() {
                 [leg] => {
@@ -281,18 +249,11 @@ impl Block {
             at_leg[0].append(&mut above);
         }
         self.prune(&mut at_leg, &mut above, &mut outputs);
-        let mut legs: Vec<Rel> = self
-            .legs
-            .into_iter()
-            .zip(at_leg)
-            .map(|(leg, predicates)| filtered(leg, predicates))
-            .collect();
+        let mut legs: Vec<Rel> =
+            self.legs.into_iter().zip(at_leg).map(|(leg, predicates)| filtered(leg, predicates)).collect();
         let input = match legs.len() {
             1 => legs.remove(0),
-            _ => Rel::InnerJoin(InnerJoin {
-                legs,
-                predicates: above,
-            }),
+            _ => Rel::InnerJoin(InnerJoin { legs, predicates: above }),
         };
         projected(input, outputs)
     }
@@ -344,29 +305,15 @@ fn filtered(rel: Rel, predicates: Vec<Expr>) -> Rel {
     if predicates.is_empty() {
         return rel;
     }
-    Rel::Filter(Filter {
-        input: Box::new(rel),
-        predicates,
-    })
+    Rel::Filter(Filter { input: Box::new(rel), predicates })
 }
 
 /// `rel` under a projection, unless the projection would change neither columns nor names.
 fn projected(rel: Rel, exprs: Vec<(String, Expr)>) -> Rel {
     let columns = rel.columns();
     let same = columns.len() == exprs.len()
-        && exprs
-            .iter()
-            .zip(&columns)
-            .enumerate()
-            .all(|(position, ((name, expr), column))| {
-                *name == column.name && matches!(expr, Expr::Column { index, .. } if *index == position)
-            });
-    if same {
-        rel
-    } else {
-        Rel::Project(Project {
-            input: Box::new(rel),
-            exprs,
-        })
-    }
+        && exprs.iter().zip(&columns).enumerate().all(|(position, ((name, expr), column))| {
+            *name == column.name && matches!(expr, Expr::Column { index, .. } if *index == position)
+        });
+    if same { rel } else { Rel::Project(Project { input: Box::new(rel), exprs }) }
 }

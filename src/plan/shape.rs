@@ -14,10 +14,7 @@ pub const WEIGHT_POSITION: usize = usize::MAX;
 impl Column {
     /// A column.
     pub fn new(name: impl Into<String>, data_type: DataType) -> Column {
-        Column {
-            name: name.into(),
-            data_type,
-        }
+        Column { name: name.into(), data_type }
     }
 
     /// The weight column of a delta.
@@ -43,11 +40,9 @@ impl Rel {
                 let input = function.input.iter().flat_map(|input| input.columns());
                 function.columns.iter().cloned().chain(input).collect()
             }
-            Rel::Project(project) => project
-                .exprs
-                .iter()
-                .map(|(name, expr)| Column::new(name, expr.data_type()))
-                .collect(),
+            Rel::Project(project) => {
+                project.exprs.iter().map(|(name, expr)| Column::new(name, expr.data_type())).collect()
+            }
             Rel::Filter(filter) => filter.input.columns(),
             Rel::Join(join) => {
                 let mut columns = join.left.columns();
@@ -63,29 +58,15 @@ impl Rel {
             Rel::DependentJoin(dependent) => Rel::Join(dependent.join.clone()).columns(),
             Rel::DependentKeys(keys) => keys.columns.clone(),
             Rel::Aggregate(aggregate) => {
-                let groups = aggregate
-                    .groups
-                    .iter()
-                    .map(|(name, expr)| Column::new(name, expr.data_type()));
-                let calls = aggregate
-                    .aggregates
-                    .iter()
-                    .map(|call| Column::new(&call.name, call.data_type.clone()));
-                let groupings = aggregate
-                    .grouping_functions
-                    .iter()
-                    .map(|_| Column::new("grouping", DataType::BigInt));
+                let groups = aggregate.groups.iter().map(|(name, expr)| Column::new(name, expr.data_type()));
+                let calls = aggregate.aggregates.iter().map(|call| Column::new(&call.name, call.data_type.clone()));
+                let groupings = aggregate.grouping_functions.iter().map(|_| Column::new("grouping", DataType::BigInt));
                 groups.chain(calls).chain(groupings).collect()
             }
             Rel::Distinct(distinct) => distinct.input.columns(),
             Rel::Window(window) => {
                 let mut columns = window.input.columns();
-                columns.extend(
-                    window
-                        .functions
-                        .iter()
-                        .map(|call| Column::new(&call.name, call.data_type.clone())),
-                );
+                columns.extend(window.functions.iter().map(|call| Column::new(&call.name, call.data_type.clone())));
                 columns
             }
             Rel::SetOperation(operation) => operation.columns.clone(),
@@ -212,11 +193,9 @@ impl Rel {
             | Rel::RecursiveCte(_)
             | Rel::Sample(_) => Vec::new(),
             Rel::Values(values) => values.rows.iter().flatten().collect(),
-            Rel::TableFunction(function) => function
-                .arguments
-                .iter()
-                .chain(function.named_arguments.iter().map(|(_, expr)| expr))
-                .collect(),
+            Rel::TableFunction(function) => {
+                function.arguments.iter().chain(function.named_arguments.iter().map(|(_, expr)| expr)).collect()
+            }
             Rel::Project(project) => project.exprs.iter().map(|(_, expr)| expr).collect(),
             Rel::Filter(filter) => filter.predicates.iter().collect(),
             Rel::Join(join) => join_exprs(join),
@@ -229,47 +208,30 @@ impl Rel {
                 });
                 aggregate.groups.iter().map(|(_, expr)| expr).chain(calls).collect()
             }
-            Rel::Distinct(distinct) => distinct
-                .on
-                .iter()
-                .flatten()
-                .chain(distinct.order_by.iter().map(|key| &key.expr))
-                .collect(),
+            Rel::Distinct(distinct) => {
+                distinct.on.iter().flatten().chain(distinct.order_by.iter().map(|key| &key.expr)).collect()
+            }
             Rel::Window(window) => window.functions.iter().flat_map(window_exprs).collect(),
             Rel::Sort(sort) => sort.keys.iter().map(|key| &key.expr).collect(),
-            Rel::Limit(limit) => [&limit.limit, &limit.offset]
-                .into_iter()
-                .filter_map(limit_expr)
-                .collect(),
+            Rel::Limit(limit) => [&limit.limit, &limit.offset].into_iter().filter_map(limit_expr).collect(),
             Rel::Unnest(unnest) => unnest.lists.iter().map(|(_, expr)| expr).collect(),
         }
     }
 }
 
 fn join_exprs(join: &super::rel::Join) -> Vec<&Expr> {
-    let conditions = join
-        .conditions
-        .iter()
-        .flat_map(|condition| [&condition.left, &condition.right]);
+    let conditions = join.conditions.iter().flat_map(|condition| [&condition.left, &condition.right]);
     conditions.chain(&join.predicates).collect()
 }
 
 fn window_exprs(call: &super::rel::WindowCall) -> Vec<&Expr> {
     use super::rel::FrameBound;
-    let bounds = [&call.frame.start, &call.frame.end]
-        .into_iter()
-        .filter_map(|bound| match bound {
-            FrameBound::Preceding(expr) | FrameBound::Following(expr) => Some(&**expr),
-            _ => None,
-        });
+    let bounds = [&call.frame.start, &call.frame.end].into_iter().filter_map(|bound| match bound {
+        FrameBound::Preceding(expr) | FrameBound::Following(expr) => Some(&**expr),
+        _ => None,
+    });
     let orders = call.argument_order.iter().chain(&call.order_by).map(|key| &key.expr);
-    call.arguments
-        .iter()
-        .chain(call.filter.as_deref())
-        .chain(&call.partition_by)
-        .chain(orders)
-        .chain(bounds)
-        .collect()
+    call.arguments.iter().chain(call.filter.as_deref()).chain(&call.partition_by).chain(orders).chain(bounds).collect()
 }
 
 fn limit_expr(count: &super::rel::LimitCount) -> Option<&Expr> {
