@@ -22,6 +22,8 @@
 pub mod constant;
 pub mod filter;
 pub mod inner_join;
+#[cfg(test)]
+mod law_tests;
 pub mod projection;
 pub mod scan;
 pub mod sign;
