@@ -1,9 +1,14 @@
-//! Links the prebuilt `libduckdb` and lets the binary find it again at run time.
+//! Links the prebuilt `libduckdb` and lets the binary find it, and the extensions of the same version, at run time.
 
 use std::{env, path::Path};
 
 fn main() {
     println!("cargo::rerun-if-env-changed=DUCKDB_LIB_DIR");
+    println!("cargo::rerun-if-env-changed=DUCKLAKE_IVM_EXTENSION_DIR");
+    // A binary that is started by its path, without cargo's environment, looks there too. Empty: nowhere.
+    let extensions = env::var("DUCKLAKE_IVM_EXTENSION_DIR").unwrap_or_default();
+    println!("cargo::rustc-env=DUCKLAKE_IVM_BUILD_EXTENSION_DIR={extensions}");
+
     if env::var_os("CARGO_FEATURE_BUNDLED").is_some() {
         return;
     }
@@ -20,5 +25,6 @@ fn main() {
         );
     }
     println!("cargo::rustc-link-arg=-Wl,-rpath,{directory}");
-    println!("cargo::rustc-link-arg=-Wl,-rpath,$ORIGIN");
+    let beside = if env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "macos") { "@loader_path" } else { "$ORIGIN" };
+    println!("cargo::rustc-link-arg=-Wl,-rpath,{beside}");
 }
