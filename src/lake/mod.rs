@@ -1,1 +1,60 @@
 //! The lake: the only room that names `duckdb::`.
+//!
+//! It opens a DuckLake catalog in a DuckDB of its own ([`Lake`]), answers questions about snapshots, tables and columns
+//! ([`catalog`]), says whether a table's past can be trusted ([`guards`]), and reads the exact net change of one table
+//! between two snapshots ([`net_change`]).
+//!
+//! Invariants: a catalog is never created or migrated unasked; the optimizers that make reads of old versions wrong are
+//! off before the first read; no error, log line or `Debug` output of this room holds a credential.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+mod error;
+mod extensions;
+mod options;
+mod redact;
+mod session;
+mod text;
+mod transaction;
+mod value;
+
+pub use error::LakeError;
+pub use options::{Access, LakeOptions};
+pub use session::{Lake, OutputColumn, Rows, Stability};
+pub use text::{identifier, literal};
+pub use transaction::Transaction;
+pub use value::Value;
+
+/// The number of a DuckLake commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SnapshotId(pub u64);
+
+/// The number by which DuckLake knows a table whatever it is called; never used again once the table is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TableId(pub u64);
+
+/// The number by which DuckLake knows a column of a table; it survives renames and promotions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ColumnId(pub u64);
+
+impl fmt::Display for SnapshotId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl fmt::Display for TableId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl fmt::Display for ColumnId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}

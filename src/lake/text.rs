@@ -1,0 +1,33 @@
+//! Quoting of names and strings for the statements of this room.
+
+/// `name` as a quoted SQL identifier.
+pub fn identifier(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// `text` as an SQL string literal.
+pub fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// A comma-separated list of string literals.
+pub(super) fn literals<I>(texts: I) -> String
+where
+    I: IntoIterator,
+    I::Item: AsRef<str>,
+{
+    let quoted: Vec<String> = texts.into_iter().map(|text| literal(text.as_ref())).collect();
+    quoted.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_are_doubled() {
+        assert_eq!(identifier("a\"b"), "\"a\"\"b\"");
+        assert_eq!(literal("it's"), "'it''s'");
+        assert_eq!(literals(["a", "b'"]), "'a', 'b'''");
+    }
+}
