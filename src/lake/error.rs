@@ -146,10 +146,7 @@ pub enum LakeError {
 impl LakeError {
     /// Whether the same work may succeed when it is begun again.
     pub fn retryable(&self) -> bool {
-        matches!(
-            self,
-            Self::Conflict { .. } | Self::MovedOn { .. } | Self::VanishedFile { .. } | Self::Locked { .. }
-        )
+        matches!(self, Self::Conflict { .. } | Self::MovedOn { .. } | Self::VanishedFile { .. } | Self::Locked { .. })
     }
 
     /// What the user can do next.
@@ -206,13 +203,9 @@ impl LakeError {
 
     /// Makes an error of a message of DuckDB, which begins with its class: `Binder Error: …`.
     pub(super) fn from_message(text: &str) -> Self {
-        let (class, message) = text.split_once(" Error: ").map_or(("", text), |(class, message)| {
-            if class.len() <= 40 {
-                (class, message)
-            } else {
-                ("", text)
-            }
-        });
+        let (class, message) = text
+            .split_once(" Error: ")
+            .map_or(("", text), |(class, message)| if class.len() <= 40 { (class, message) } else { ("", text) });
         let message = message.trim().to_owned();
         let says = |fragment: &str| text.contains(fragment);
         if says("database is locked") || says("Could not set lock on file") || says("Unique file handle conflict") {
@@ -229,10 +222,7 @@ impl LakeError {
             "INTERRUPT" => Self::Interrupted,
             "Out of Memory" => Self::OutOfMemory { message },
             "FATAL" | "INTERNAL" => Self::Engine { message },
-            "Parser" => Self::Parse {
-                message,
-                position: None,
-            },
+            "Parser" => Self::Parse { message, position: None },
             _ if says("Transaction conflict") || says("Failed to commit DuckLake transaction") => {
                 Self::Conflict { message }
             }
@@ -240,11 +230,7 @@ impl LakeError {
             "IO" | "HTTP" if says("No such file or directory") || says("No files found") || says("404") => {
                 Self::VanishedFile { message }
             }
-            _ => Self::Sql {
-                class: class.to_owned(),
-                message,
-                position: None,
-            },
+            _ => Self::Sql { class: class.to_owned(), message, position: None },
         }
     }
 
@@ -262,11 +248,7 @@ impl LakeError {
         if message.contains("catalog version mismatch") {
             let word_after = |marker: &str| {
                 let rest = message.split_once(marker).map_or("", |(_, rest)| rest);
-                rest.split([',', ' '])
-                    .next()
-                    .unwrap_or_default()
-                    .trim_end_matches('.')
-                    .to_owned()
+                rest.split([',', ' ']).next().unwrap_or_default().trim_end_matches('.').to_owned()
             };
             let (found, required) = (word_after("catalog version is "), word_after("requires version "));
             return Self::CatalogVersion { uri, found, required };
@@ -275,10 +257,7 @@ impl LakeError {
         let cause = message
             .rsplit_once("Unable to connect to ")
             .map_or(message.clone(), |(_, cause)| format!("unable to connect to {cause}"));
-        Self::Unreachable {
-            uri,
-            cause: cause.trim().to_owned(),
-        }
+        Self::Unreachable { uri, cause: cause.trim().to_owned() }
     }
 }
 
@@ -297,10 +276,7 @@ mod tests {
             LakeError::from_message("Parser Error: syntax error at or near \"selec\""),
             LakeError::Parse { .. }
         ));
-        assert!(matches!(
-            LakeError::from_message("INTERRUPT Error: Interrupted!"),
-            LakeError::Interrupted
-        ));
+        assert!(matches!(LakeError::from_message("INTERRUPT Error: Interrupted!"), LakeError::Interrupted));
         let conflict = "TransactionContext Error: Failed to commit: Failed to commit DuckLake transaction. Transaction \
                         conflict - attempting to insert into table with index \"1\"";
         assert!(LakeError::from_message(conflict).retryable());

@@ -45,29 +45,20 @@ impl Extensions {
     /// Learns DuckDB's version and platform and the folders of this installation.
     pub(super) fn new(connection: &Connection) -> Result<Self, LakeError> {
         let failed = |error: duckdb::Error| LakeError::from_engine(&error, &Redactor::default());
-        let platform = connection
-            .query_row("PRAGMA platform", [], |row| row.get(0))
-            .map_err(failed)?;
+        let platform = connection.query_row("PRAGMA platform", [], |row| row.get(0)).map_err(failed)?;
         let version = connection.version().map_err(failed)?;
         let mut folders = Vec::new();
         if let Some(folder) = env::var_os(DIRECTORY_VARIABLE).filter(|folder| !folder.is_empty()) {
             folders.push(PathBuf::from(folder));
         }
-        if let Some(beside) = env::current_exe()
-            .ok()
-            .and_then(|path| Some(path.parent()?.join("extensions")))
-        {
+        if let Some(beside) = env::current_exe().ok().and_then(|path| Some(path.parent()?.join("extensions"))) {
             folders.push(beside);
         }
         if let Some(folder) = option_env!("DUCKLAKE_IVM_BUILD_EXTENSION_DIR") {
             folders.push(PathBuf::from(folder));
         }
         folders.dedup();
-        Ok(Self {
-            folders,
-            platform,
-            version,
-        })
+        Ok(Self { folders, platform, version })
     }
 
     /// Whether any folder of ours is there.
@@ -104,11 +95,8 @@ impl Extensions {
     }
 
     fn missing(&self, extension: Extension<'_>, cause: &str) -> LakeError {
-        let mut folders: Vec<String> = self
-            .folders
-            .iter()
-            .map(|folder| self.subfolder(folder).display().to_string())
-            .collect();
+        let mut folders: Vec<String> =
+            self.folders.iter().map(|folder| self.subfolder(folder).display().to_string()).collect();
         folders.push(format!("~/.duckdb/extensions/{}/{}", self.version, self.platform));
         LakeError::MissingExtension {
             name: extension.name.to_owned(),

@@ -148,16 +148,8 @@ impl LakeOptions {
             options.push("META_JOURNAL_MODE 'WAL'".to_owned());
         }
         let uri = format!("ducklake:{}", self.catalog());
-        let options = if options.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", options.join(", "))
-        };
-        format!(
-            "ATTACH {} AS {}{options}",
-            text::literal(&uri),
-            text::identifier(&self.alias)
-        )
+        let options = if options.is_empty() { String::new() } else { format!(" ({})", options.join(", ")) };
+        format!("ATTACH {} AS {}{options}", text::literal(&uri), text::identifier(&self.alias))
     }
 }
 
@@ -208,10 +200,7 @@ mod tests {
     #[test]
     fn attaching_neither_creates_nor_migrates() {
         let statement = LakeOptions::new("b.ducklake").attach_statement();
-        assert_eq!(
-            statement,
-            "ATTACH 'ducklake:b.ducklake' AS \"lake\" (CREATE_IF_NOT_EXISTS false)"
-        );
+        assert_eq!(statement, "ATTACH 'ducklake:b.ducklake' AS \"lake\" (CREATE_IF_NOT_EXISTS false)");
     }
 
     #[test]

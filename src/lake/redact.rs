@@ -37,11 +37,7 @@ impl Redactor {
     pub(super) fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut known = Vec::new();
         for text in texts {
-            known.extend(
-                credentials(text)
-                    .into_iter()
-                    .map(|(start, end)| text[start..end].to_owned()),
-            );
+            known.extend(credentials(text).into_iter().map(|(start, end)| text[start..end].to_owned()));
         }
         // Very short values would hide parts of ordinary words everywhere; in their own place they are still found.
         known.retain(|value| value.len() >= 4);
@@ -152,10 +148,7 @@ fn url_passwords(text: &str) -> Vec<(usize, usize)> {
         let length = text[start..].find(|c: char| c.is_whitespace() || matches!(c, '"' | '\''));
         let whole = &text[start..length.map_or(text.len(), |length| start + length)];
         // A password may itself hold an `@`: the last one before the path ends the credentials.
-        let authority = &whole[..whole
-            .find('/')
-            .filter(|slash| whole[..*slash].contains('@'))
-            .unwrap_or(whole.len())];
+        let authority = &whole[..whole.find('/').filter(|slash| whole[..*slash].contains('@')).unwrap_or(whole.len())];
         let Some(at) = authority.rfind('@') else { continue };
         let Some(colon) = authority[..at].find(':') else {
             continue;
@@ -179,14 +172,8 @@ mod tests {
             (r"password='it\'s' user=x", "password='***' user=x"),
             ("postgresql://x:geheim@h:5/y", "postgresql://x:***@h:5/y"),
             ("postgresql://x:ge@heim@h:5/y?a=b@c", "postgresql://x:***@h:5/y?a=b@c"),
-            (
-                "at \"postgresql://x:geheim@h/y\": refused",
-                "at \"postgresql://x:***@h/y\": refused",
-            ),
-            (
-                "postgresql://h/y?user=x&password=geheim&a=b",
-                "postgresql://h/y?user=x&password=***&a=b",
-            ),
+            ("at \"postgresql://x:geheim@h/y\": refused", "at \"postgresql://x:***@h/y\": refused"),
+            ("postgresql://h/y?user=x&password=geheim&a=b", "postgresql://h/y?user=x&password=***&a=b"),
             ("s3://bucket/a@b", "s3://bucket/a@b"),
         ] {
             assert_eq!(redact(text), clean);
@@ -211,12 +198,7 @@ mod tests {
 
     #[test]
     fn words_alone_are_left() {
-        for text in [
-            "Secret with name s does not exist",
-            "invalid token",
-            "no password supplied",
-            "password",
-        ] {
+        for text in ["Secret with name s does not exist", "invalid token", "no password supplied", "password"] {
             assert_eq!(redact(text), text);
         }
     }

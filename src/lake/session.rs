@@ -64,10 +64,7 @@ pub struct Lake {
 
 impl std::fmt::Debug for Lake {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Lake")
-            .field("alias", &self.alias)
-            .finish_non_exhaustive()
+        formatter.debug_struct("Lake").field("alias", &self.alias).finish_non_exhaustive()
     }
 }
 
@@ -81,31 +78,15 @@ impl Lake {
                 return Err(LakeError::NotFound { uri });
             }
         }
-        let hold = options
-            .catalog_file()
-            .map(Path::new)
-            .map(|file| Hold::take(file, options))
-            .transpose()?
-            .flatten();
+        let hold = options.catalog_file().map(Path::new).map(|file| Hold::take(file, options)).transpose()?.flatten();
         let redactor = Redactor::new(
-            options
-                .setup
-                .iter()
-                .map(String::as_str)
-                .chain([options.uri.as_str()])
-                .chain(options.data_path.as_deref()),
+            options.setup.iter().map(String::as_str).chain([options.uri.as_str()]).chain(options.data_path.as_deref()),
         );
         let connection = Connection::open_in_memory().map_err(|error| LakeError::from_engine(&error, &redactor))?;
         let extensions = Extensions::new(&connection)?;
-        let schema = options
-            .metadata_schema
-            .as_deref()
-            .map(|schema| format!(".{}", identifier(schema)));
-        let metadata = format!(
-            "{}{}",
-            identifier(&format!("__ducklake_metadata_{}", options.alias)),
-            schema.unwrap_or_default()
-        );
+        let schema = options.metadata_schema.as_deref().map(|schema| format!(".{}", identifier(schema)));
+        let metadata =
+            format!("{}{}", identifier(&format!("__ducklake_metadata_{}", options.alias)), schema.unwrap_or_default());
         let lake = Self {
             connection,
             alias: options.alias.clone(),
@@ -142,10 +123,7 @@ impl Lake {
             .temp_directory
             .clone()
             .unwrap_or_else(|| std::env::temp_dir().join(format!("ducklake-ivm-spill-{}", std::process::id())));
-        self.batch(&format!(
-            "SET GLOBAL temp_directory = {}",
-            literal(&spill.to_string_lossy())
-        ))?;
+        self.batch(&format!("SET GLOBAL temp_directory = {}", literal(&spill.to_string_lossy())))?;
         if let Some(threads) = options.threads {
             self.batch(&format!("SET GLOBAL threads = {threads}"))?;
         }
@@ -169,12 +147,7 @@ impl Lake {
         {
             self.load_extension("httpfs")?;
         }
-        let asks_for = |word: &str| {
-            options
-                .setup
-                .iter()
-                .any(|statement| statement.to_ascii_lowercase().contains(word))
-        };
+        let asks_for = |word: &str| options.setup.iter().any(|statement| statement.to_ascii_lowercase().contains(word));
         if asks_for("credential_chain") {
             self.load_extension("aws")?;
         }
@@ -238,9 +211,7 @@ impl Lake {
         let mut rows = self.query(sql)?.rows;
         match (rows.pop(), rows.len()) {
             (Some(row), 0) => Ok(row),
-            (row, more) => Err(LakeError::NotOneRow {
-                found: more + usize::from(row.is_some()),
-            }),
+            (row, more) => Err(LakeError::NotOneRow { found: more + usize::from(row.is_some()) }),
         }
     }
 
@@ -248,11 +219,7 @@ impl Lake {
     pub fn query_value(&self, sql: &str) -> Result<Value, LakeError> {
         let mut row = self.query_one(sql)?;
         let value = row.pop().unwrap_or(Value::Null);
-        if row.is_empty() {
-            Ok(value)
-        } else {
-            Err(LakeError::NotOneRow { found: row.len() + 1 })
-        }
+        if row.is_empty() { Ok(value) } else { Err(LakeError::NotOneRow { found: row.len() + 1 }) }
     }
 
     /// DuckDB's bound, unoptimised plan of one SELECT.
@@ -264,30 +231,21 @@ impl Lake {
                 message: format!("expected one SELECT statement, found {}", plans.len()),
                 position: None,
             }),
-            None => Err(LakeError::Engine {
-                message: "json_serialize_plan returned no plan".to_owned(),
-            }),
+            None => Err(LakeError::Engine { message: "json_serialize_plan returned no plan".to_owned() }),
         }
     }
 
     /// How many SELECT statements `sql` holds; any other statement and wrong syntax are errors.
     pub fn statements(&self, sql: &str) -> Result<usize, LakeError> {
         let answer = self.serialized("json_serialize_sql", sql)?;
-        Ok(answer
-            .get("statements")
-            .and_then(serde_json::Value::as_array)
-            .map_or(0, Vec::len))
+        Ok(answer.get("statements").and_then(serde_json::Value::as_array).map_or(0, Vec::len))
     }
 
     fn serialized(&self, function: &str, sql: &str) -> Result<serde_json::Value, LakeError> {
-        let call = format!(
-            "SELECT {function}({}, skip_null := true, skip_empty := true)::VARCHAR",
-            literal(sql)
-        );
+        let call = format!("SELECT {function}({}, skip_null := true, skip_empty := true)::VARCHAR", literal(sql));
         let answer = self.query_value(&call)?;
-        let answer: serde_json::Value = serde_json::from_str(answer.as_str()?).map_err(|error| LakeError::Engine {
-            message: format!("{function} returned no JSON: {error}"),
-        })?;
+        let answer: serde_json::Value = serde_json::from_str(answer.as_str()?)
+            .map_err(|error| LakeError::Engine { message: format!("{function} returned no JSON: {error}") })?;
         if answer.get("error").and_then(serde_json::Value::as_bool) != Some(true) {
             return Ok(answer);
         }
@@ -301,11 +259,7 @@ impl Lake {
                 if let Some(first) = class.get_mut(..1) {
                     first.make_ascii_uppercase();
                 }
-                LakeError::Sql {
-                    class,
-                    message,
-                    position,
-                }
+                LakeError::Sql { class, message, position }
             }
         })
     }
@@ -315,13 +269,10 @@ impl Lake {
         let rows = self.query(&format!("DESCRIBE {sql}"))?.rows;
         rows.iter()
             .map(|row| match row.as_slice() {
-                [name, data_type, ..] => Ok(OutputColumn {
-                    name: name.as_str()?.to_owned(),
-                    data_type: data_type.as_str()?.to_owned(),
-                }),
-                _ => Err(LakeError::Engine {
-                    message: "DESCRIBE returned no types".to_owned(),
-                }),
+                [name, data_type, ..] => {
+                    Ok(OutputColumn { name: name.as_str()?.to_owned(), data_type: data_type.as_str()?.to_owned() })
+                }
+                _ => Err(LakeError::Engine { message: "DESCRIBE returned no types".to_owned() }),
             })
             .collect()
     }
@@ -400,10 +351,7 @@ impl Lake {
 
     /// The newest snapshot of the lake.
     pub fn current_snapshot(&self) -> Result<SnapshotId, LakeError> {
-        let sql = format!(
-            "SELECT id FROM ducklake_current_snapshot({}) AS s(id)",
-            literal(&self.alias)
-        );
+        let sql = format!("SELECT id FROM ducklake_current_snapshot({}) AS s(id)", literal(&self.alias));
         Ok(SnapshotId(self.query_value(&sql)?.as_u64()?))
     }
 
@@ -446,9 +394,7 @@ impl Hold {
         if held.insert(path.clone()) {
             return Ok(Some(Self(path)));
         }
-        Err(LakeError::Locked {
-            cause: format!("{} is already open in this process", path.display()),
-        })
+        Err(LakeError::Locked { cause: format!("{} is already open in this process", path.display()) })
     }
 }
 

@@ -25,11 +25,7 @@ impl<'a> Transaction<'a> {
         let mut attempt = 0;
         loop {
             lake.batch("BEGIN")?;
-            let mut transaction = Self {
-                lake,
-                snapshot: SnapshotId(0),
-                open: true,
-            };
+            let mut transaction = Self { lake, snapshot: SnapshotId(0), open: true };
             let (pinned, newest) = transaction.pin()?;
             transaction.snapshot = pinned;
             if pinned == newest {
@@ -47,15 +43,9 @@ impl<'a> Transaction<'a> {
     /// The snapshot that the lake's rows are read at, and the newest one of its metadata.
     fn pin(&self) -> Result<(SnapshotId, SnapshotId), LakeError> {
         let pinned = self.lake.current_snapshot()?;
-        let bound = if self.lake.is_pinned_by_attach() {
-            format!(" WHERE snapshot_id <= {pinned}")
-        } else {
-            String::new()
-        };
-        let sql = format!(
-            "SELECT max(snapshot_id) FROM {}.ducklake_snapshot{bound}",
-            self.lake.metadata()
-        );
+        let bound =
+            if self.lake.is_pinned_by_attach() { format!(" WHERE snapshot_id <= {pinned}") } else { String::new() };
+        let sql = format!("SELECT max(snapshot_id) FROM {}.ducklake_snapshot{bound}", self.lake.metadata());
         let newest = self.lake.query_value(&sql)?;
         Ok((pinned, SnapshotId(newest.as_u64()?)))
     }

@@ -125,10 +125,7 @@ impl Value {
                 Self::List(items.into_iter().map(Self::from_engine).collect())
             }
             EngineValue::Struct(fields) => Self::Struct(
-                fields
-                    .iter()
-                    .map(|(name, value)| (name.clone(), Self::from_engine(value.clone())))
-                    .collect(),
+                fields.iter().map(|(name, value)| (name.clone(), Self::from_engine(value.clone()))).collect(),
             ),
             EngineValue::Map(entries) => Self::Map(
                 entries
@@ -168,11 +165,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_shifted = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_shifted + 2) / 5 + 1;
-    let month = if month_shifted < 10 {
-        month_shifted + 3
-    } else {
-        month_shifted - 9
-    };
+    let month = if month_shifted < 10 { month_shifted + 3 } else { month_shifted - 9 };
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
@@ -204,11 +197,7 @@ fn timestamp_text(unit: TimeUnit, time: i64) -> String {
         _ => {}
     }
     let per_day = units_per_second(unit).0 * 86_400;
-    format!(
-        "{} {}",
-        date_text(time.div_euclid(per_day)),
-        time_text(unit, time.rem_euclid(per_day))
-    )
+    format!("{} {}", date_text(time.div_euclid(per_day)), time_text(unit, time.rem_euclid(per_day)))
 }
 
 fn interval_text(months: i32, days: i32, nanos: i64) -> String {
@@ -223,10 +212,7 @@ fn interval_text(months: i32, days: i32, nanos: i64) -> String {
     part(days, "day");
     if nanos != 0 || parts.is_empty() {
         let sign = if nanos < 0 { "-" } else { "" };
-        parts.push(format!(
-            "{sign}{}",
-            time_text(TimeUnit::Nanosecond, nanos.saturating_abs())
-        ));
+        parts.push(format!("{sign}{}", time_text(TimeUnit::Nanosecond, nanos.saturating_abs())));
     }
     parts.join(" ")
 }
@@ -242,10 +228,7 @@ mod tests {
         assert_eq!(date_text(19_782), "2024-02-29");
         assert_eq!(timestamp_text(TimeUnit::Microsecond, -1), "1969-12-31 23:59:59.999999");
         assert_eq!(timestamp_text(TimeUnit::Millisecond, 1_500), "1970-01-01 00:00:01.5");
-        assert_eq!(
-            interval_text(14, -1, 3_600_000_000_000),
-            "1 year 2 months -1 day 01:00:00"
-        );
+        assert_eq!(interval_text(14, -1, 3_600_000_000_000), "1 year 2 months -1 day 01:00:00");
         assert_eq!(interval_text(0, 0, 0), "00:00:00");
     }
 

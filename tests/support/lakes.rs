@@ -1,10 +1,5 @@
 //! Lakes in temporary folders.
-#![allow(
-    dead_code,
-    unreachable_pub,
-    missing_docs,
-    reason = "every test crate uses its own part"
-)]
+#![allow(dead_code, unreachable_pub, missing_docs, reason = "every test crate uses its own part")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use ducklake_ivm::lake::{Lake, LakeOptions};
@@ -52,20 +47,14 @@ impl ScratchLake {
     pub fn run(&self, sql: &str) {
         for statement in sql.split(";\n") {
             if !statement.trim().is_empty() {
-                self.lake
-                    .execute(statement)
-                    .unwrap_or_else(|error| panic!("{error}\n{statement}"));
+                self.lake.execute(statement).unwrap_or_else(|error| panic!("{error}\n{statement}"));
             }
         }
     }
 
     /// One integer.
     pub fn integer(&self, sql: &str) -> i128 {
-        self.lake
-            .query_value(sql)
-            .unwrap_or_else(|error| panic!("{error}\n{sql}"))
-            .as_i128()
-            .unwrap()
+        self.lake.query_value(sql).unwrap_or_else(|error| panic!("{error}\n{sql}")).as_i128().unwrap()
     }
 
     /// The newest snapshot.
