@@ -5,9 +5,10 @@ use std::{env, path::Path};
 fn main() {
     println!("cargo::rerun-if-env-changed=DUCKDB_LIB_DIR");
     println!("cargo::rerun-if-env-changed=DUCKLAKE_IVM_EXTENSION_DIR");
-    // A binary that is started by its path, without cargo's environment, looks there too. Empty: nowhere.
-    let extensions = env::var("DUCKLAKE_IVM_EXTENSION_DIR").unwrap_or_default();
-    println!("cargo::rustc-env=DUCKLAKE_IVM_BUILD_EXTENSION_DIR={extensions}");
+    if let Ok(extensions) = env::var("DUCKLAKE_IVM_EXTENSION_DIR") {
+        // A binary that is started by its path, without cargo's environment, looks there too.
+        println!("cargo::rustc-env=DUCKLAKE_IVM_BUILD_EXTENSION_DIR={extensions}");
+    }
 
     if env::var_os("CARGO_FEATURE_BUNDLED").is_some() {
         return;

@@ -60,12 +60,14 @@ pub(crate) struct Piece {
     pub(crate) path: PathBuf,
     /// Its SHA-256 sum, in lowercase hexadecimal.
     pub(crate) sha256: String,
-    /// The package that holds it, under the same file name.
+    /// The package that holds it.
     pub(crate) package: Package,
+    /// Its file name in the package.
+    pub(crate) packed_name: String,
 }
 
 impl Piece {
-    /// Its file name, here and inside its package.
+    /// Its file name once it is in place.
     pub(crate) fn file_name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -153,18 +155,29 @@ pub(crate) fn pieces(os: &str, architecture: &str) -> Option<Vec<Piece>> {
         path: PathBuf::from("lib").join(platform.library.0),
         sha256: platform.library.1.to_owned(),
         package: Package::Npm { name: platform.node_bindings.to_owned(), version: NODE_BINDINGS.to_owned() },
+        packed_name: platform.library.0.to_owned(),
     };
     let folder = PathBuf::from("extensions").join(format!("v{DUCKDB}")).join(platform.duckdb);
     let extensions = platform.extensions.iter().map(|(name, sha256)| Piece {
-        path: folder.join(format!("{name}.duckdb_extension")),
+        path: folder.join(format!("{}.duckdb_extension", file_stem(name))),
         sha256: (*sha256).to_owned(),
         package: Package::Wheel {
             name: format!("duckdb-extension-{name}"),
             version: DUCKDB.to_owned(),
             platform: platform.wheel.to_owned(),
         },
+        packed_name: format!("{name}.duckdb_extension"),
     });
     Some(std::iter::once(library).chain(extensions).collect())
+}
+
+/// DuckDB derives an extension's entry point from its file's name, and knows these two under longer ones.
+fn file_stem(name: &str) -> &str {
+    match name {
+        "postgres" => "postgres_scanner",
+        "sqlite" => "sqlite_scanner",
+        other => other,
+    }
 }
 
 #[cfg(test)]

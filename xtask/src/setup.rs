@@ -13,10 +13,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow};
 
-use crate::{
-    archive, fetch,
-    pins::{Package, Piece},
-};
+use crate::{archive, fetch, pins::Piece};
 
 /// Where missing pieces come from.
 #[derive(Debug, Clone, Copy)]
@@ -115,9 +112,9 @@ impl Home {
         let sum = match source {
             Source::Registries => {
                 fetch::fetch(&[&piece.package], download)?;
-                archive::unpack(&download.join(piece.package.archive()), &name, &unverified)?
+                archive::unpack(&download.join(piece.package.archive()), &piece.packed_name, &unverified)?
             }
-            Source::Folder(folder) => take(folder, &piece.package, &name, &unverified)?,
+            Source::Folder(folder) => take(folder, piece, &unverified)?,
         };
         if sum != piece.sha256 {
             return Err(anyhow!(
@@ -208,15 +205,15 @@ fn parse_stamp_line(line: &str) -> Option<(PathBuf, (String, FileState))> {
 }
 
 /// Copies a file, or takes it out of its package, from a folder that a person filled.
-fn take(folder: &Path, package: &Package, name: &str, target: &Path) -> Result<String> {
-    let file = folder.join(name);
-    let archive = folder.join(package.archive());
-    if file.is_file() {
-        archive::copy(&file, target)
+fn take(folder: &Path, piece: &Piece, target: &Path) -> Result<String> {
+    let archive = folder.join(piece.package.archive());
+    let files = [piece.file_name(), piece.packed_name.clone()].map(|name| folder.join(name));
+    if let Some(file) = files.iter().find(|file| file.is_file()) {
+        archive::copy(file, target)
     } else if archive.is_file() {
-        archive::unpack(&archive, name, target)
+        archive::unpack(&archive, &piece.packed_name, target)
     } else {
-        Err(anyhow!("{} holds neither {name} nor {}", folder.display(), package.archive()))
+        Err(anyhow!("{} holds neither {} nor {}", folder.display(), piece.packed_name, piece.package.archive()))
     }
 }
 
@@ -228,6 +225,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::pins::Package;
 
     const LIBRARY: &[u8] = b"the library";
     const EXTENSION: &[u8] = b"the extension";
@@ -249,15 +247,17 @@ mod tests {
                 path: "lib/libexample.so".into(),
                 sha256: sum_of(LIBRARY),
                 package: Package::Npm { name: "@scope/example".into(), version: "1.0.0".into() },
+                packed_name: "libexample.so".into(),
             },
             Piece {
-                path: "extensions/example.duckdb_extension".into(),
+                path: "extensions/example_scanner.duckdb_extension".into(),
                 sha256: sum_of(EXTENSION),
                 package: Package::Wheel {
                     name: "example-extension".into(),
                     version: "1.0.0".into(),
                     platform: "any".into(),
                 },
+                packed_name: "example.duckdb_extension".into(),
             },
         ]
     }
@@ -298,7 +298,7 @@ mod tests {
         write_packages(packages.path(), LIBRARY, EXTENSION);
         let (home, pieces) = (Home::of(clone.path()), pieces());
         assert_eq!(ensure(&home, &pieces, Source::Folder(packages.path())).unwrap().len(), 2);
-        assert_eq!(files_below(clone.path()), ["example.duckdb_extension", "libexample.so", "lock", "stamp"]);
+        assert_eq!(files_below(clone.path()), ["example_scanner.duckdb_extension", "libexample.so", "lock", "stamp"]);
         assert_eq!(ensure(&home, &pieces, Source::Folder(Path::new("/nowhere"))).unwrap(), Vec::<&Piece>::new());
     }
 
@@ -320,8 +320,8 @@ mod tests {
         write_packages(packages.path(), LIBRARY, b"tampered with");
         let (home, pieces) = (Home::of(clone.path()), pieces());
         let message = ensure(&home, &pieces, Source::Folder(packages.path())).unwrap_err().to_string();
-        let place = clone.path().join(".duckdb/extensions/example.duckdb_extension").display().to_string();
-        for expected in ["example.duckdb_extension", &sum_of(EXTENSION), &sum_of(b"tampered with"), &place] {
+        let place = clone.path().join(".duckdb/extensions/example_scanner.duckdb_extension").display().to_string();
+        for expected in ["example_scanner.duckdb_extension", &sum_of(EXTENSION), &sum_of(b"tampered with"), &place] {
             assert!(message.contains(expected), "{expected:?} is not in: {message}");
         }
         assert!(!message.contains("lib/libexample.so"), "what is in place is not missing: {message}");
