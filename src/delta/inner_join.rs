@@ -14,29 +14,29 @@
 //!   R⁺ ⋈ ΔS = {(1,1): +2}: together the +3 from 1 to 4 rows.
 //! - Source: Gupta and Mumick, Maintenance of Materialized Views (1995); Griffin and Libkin, SIGMOD 1995.
 
-use super::{Changes, NotIncremental, Term, delta, leg, new, old};
+use super::{Derivation, NotIncremental, Term, at_new};
 use crate::plan::expr::Expr;
 use crate::plan::rel::{InnerJoin, Project, Rel};
 use crate::plan::shape::WEIGHT;
 use crate::plan::types::DataType;
 
 /// One term per leg, in the legs' order.
-pub(super) fn terms(join: &InnerJoin, changes: &Changes) -> Result<Vec<Term>, NotIncremental> {
+pub(super) fn terms(join: &InnerJoin, derivation: &mut Derivation<'_>) -> Result<Vec<Term>, NotIncremental> {
     (0..join.legs.len())
         .map(|position| {
-            let rel = delta(&join.legs[position], changes)?.map(|delta| term(join, position, delta, changes));
-            Ok(Term { leg: leg(&join.legs[position], changes), rel })
+            let rel = derivation.delta(&join.legs[position])?.map(|delta| term(join, position, delta, derivation));
+            Ok(Term { leg: derivation.leg(&join.legs[position]), rel })
         })
         .collect()
 }
 
 /// The summand in which the leg at `position` stands as its delta.
-fn term(join: &InnerJoin, position: usize, delta: Rel, changes: &Changes) -> Rel {
+fn term(join: &InnerJoin, position: usize, delta: Rel, derivation: &Derivation<'_>) -> Rel {
     let mut delta = Some(delta);
     let legs = join.legs.iter().enumerate().map(|(other, leg)| match other.cmp(&position) {
-        std::cmp::Ordering::Less => new(leg),
-        std::cmp::Ordering::Equal => delta.take().unwrap_or_else(|| new(leg)),
-        std::cmp::Ordering::Greater => old(leg, changes),
+        std::cmp::Ordering::Less => at_new(leg),
+        std::cmp::Ordering::Equal => delta.take().unwrap_or_else(|| at_new(leg)),
+        std::cmp::Ordering::Greater => derivation.at_old(leg),
     });
     let legs: Vec<Rel> = legs.collect();
     let weight = join.legs[..=position].iter().map(|leg| leg.columns().len()).sum::<usize>();

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{Change, Changes, derive};
+use super::{Change, Changes, STAGED, derive};
 use crate::plan::expr::{Argument, Comparison, Conjunction, Constant, Expr, FunctionCall, Literal};
 use crate::plan::facts::Source;
 use crate::plan::normalise::normalise;
 use crate::plan::rel::{
-    Column, Cte, CteRef, Filter, Join, JoinCondition, JoinKind, Project, Rel, Scan, SetOperation, SetOperator, State,
-    TableKind, Unnest,
+    Aggregate, AggregateCall, Column, Cte, CteRef, Distinct, Filter, Frame, FrameBound, FrameExclude, FrameUnit, Join,
+    JoinCondition, JoinKind, Limit, LimitCount, Project, Rel, Scan, SetOperation, SetOperator, State, TableKind,
+    Unnest, Window, WindowCall,
 };
 use crate::plan::types::DataType;
 
@@ -29,6 +30,20 @@ type Row = Vec<Value>;
 #[derive(Debug, Clone)]
 struct World(BTreeMap<String, (Vec<Row>, Vec<Row>)>);
 
+/// What a plan is evaluated against.
+struct Evaluation<'a> {
+    world: &'a World,
+    current: State,
+    ctes: Vec<(usize, Vec<Row>)>,
+    steps: BTreeMap<String, Vec<Row>>,
+}
+
+impl<'a> Evaluation<'a> {
+    fn at(world: &'a World, current: State) -> Self {
+        Evaluation { world, current, ctes: Vec::new(), steps: BTreeMap::new() }
+    }
+}
+
 fn evaluate(expr: &Expr, row: &Row) -> Value {
     match expr {
         Expr::Column { index, .. } => row[*index].clone(),
@@ -42,7 +57,9 @@ fn evaluate(expr: &Expr, row: &Row) -> Value {
                 Comparison::NotDistinctFrom => Value::Boolean(left == right),
                 _ if left == Value::Null || right == Value::Null => Value::Null,
                 Comparison::Equal => Value::Boolean(left == right),
+                Comparison::NotEqual => Value::Boolean(left != right),
                 Comparison::Less => Value::Boolean(left < right),
+                Comparison::Greater => Value::Boolean(left > right),
                 other => panic!("no {other:?} here"),
             }
         }
@@ -62,104 +79,216 @@ fn evaluate(expr: &Expr, row: &Row) -> Value {
                 ("list_value", _) => Value::List(values),
                 ("+", [Value::Integer(left), Value::Integer(right)]) => Value::Integer(left + right),
                 ("+", _) => Value::Null,
+                ("*", [Value::Integer(left), Value::Integer(right)]) => Value::Integer(left * right),
                 other => panic!("no {other:?} here"),
             }
         }
+        Expr::Cast { input, .. } => evaluate(input, row),
         other => panic!("no {other:?} here"),
     }
+}
+
+fn count(rows: usize) -> Value {
+    Value::Integer(i64::try_from(rows).unwrap())
 }
 
 fn keeps(predicates: &[Expr], row: &Row) -> bool {
     predicates.iter().all(|predicate| evaluate(predicate, row) == Value::Boolean(true))
 }
 
-fn rows(rel: &Rel, world: &World, current: State, ctes: &mut Vec<(usize, Vec<Row>)>) -> Vec<Row> {
+fn rows(rel: &Rel, on: &mut Evaluation<'_>) -> Vec<Row> {
     match rel {
-        Rel::Scan(scan) => scan_rows(scan, world, current),
-        Rel::Project(project) => rows(&project.input, world, current, ctes)
-            .iter()
-            .map(|row| project.exprs.iter().map(|(_, expr)| evaluate(expr, row)).collect())
-            .collect(),
+        Rel::Scan(scan) if scan.catalog == STAGED => {
+            on.steps[&scan.table].iter().map(|row| narrowed(scan, row)).collect()
+        }
+        Rel::Scan(scan) => scan_rows(scan, on),
+        Rel::Project(project) => {
+            let project_row = |row: &Row| project.exprs.iter().map(|(_, expr)| evaluate(expr, row)).collect();
+            rows(&project.input, on).iter().map(project_row).collect()
+        }
         Rel::Filter(filter) => {
-            let mut kept = rows(&filter.input, world, current, ctes);
+            let mut kept = rows(&filter.input, on);
             kept.retain(|row| keeps(&filter.predicates, row));
             kept
         }
-        Rel::Join(join) if join.kind == JoinKind::Inner => {
-            let left = rows(&join.left, world, current, ctes);
-            let right = rows(&join.right, world, current, ctes);
-            let mut pairs = cross(&left, &right);
-            let width = join.left.columns().len();
-            pairs.retain(|row| {
-                join.conditions.iter().all(|condition| {
-                    let right = condition.right.clone().with_columns(&|column| column + width);
-                    let test = Expr::Comparison {
-                        op: condition.op,
-                        left: Box::new(condition.left.clone()),
-                        right: Box::new(right),
-                    };
-                    keeps(&[test], row)
-                }) && keeps(&join.predicates, row)
-            });
-            pairs
-        }
+        Rel::Join(join) => join_rows(join, on),
         Rel::InnerJoin(join) => {
-            let legs = join.legs.iter().map(|leg| rows(leg, world, current, ctes));
-            let mut pairs = legs.reduce(|left, right| cross(&left, &right)).unwrap();
+            let legs: Vec<Vec<Row>> = join.legs.iter().map(|leg| rows(leg, on)).collect();
+            let mut pairs = legs.into_iter().reduce(|left, right| cross(&left, &right)).unwrap();
             pairs.retain(|row| keeps(&join.predicates, row));
             pairs
         }
-        Rel::SetOperation(operation) if operation.op == SetOperator::Union && operation.all => {
-            operation.inputs.iter().flat_map(|input| rows(input, world, current, ctes)).collect()
+        Rel::SetOperation(operation) => set_rows(operation, on),
+        Rel::Unnest(unnest) => {
+            let unnest_row = |row: Row| match evaluate(&unnest.lists[0].1, &row) {
+                Value::List(list) => list.into_iter().map(|value| [&row[..], &[value]].concat()).collect(),
+                _ => Vec::new(),
+            };
+            rows(&unnest.input, on).into_iter().flat_map(unnest_row).collect()
         }
-        Rel::Unnest(unnest) => rows(&unnest.input, world, current, ctes)
-            .into_iter()
-            .flat_map(|row| {
-                match evaluate(&unnest.lists[0].1, &row) {
-                    Value::List(elements) => elements,
-                    _ => Vec::new(),
-                }
-                .into_iter()
-                .map(move |element| row.iter().cloned().chain([element]).collect::<Row>())
-                .collect::<Vec<Row>>()
-            })
-            .collect(),
         Rel::Cte(cte) => {
-            let definition = rows(&cte.definition, world, current, ctes);
-            ctes.push((cte.id, definition));
-            let body = rows(&cte.body, world, current, ctes);
-            ctes.pop();
+            let definition = rows(&cte.definition, on);
+            on.ctes.push((cte.id, definition));
+            let body = rows(&cte.body, on);
+            on.ctes.pop();
             body
         }
-        Rel::CteRef(reference) => ctes.iter().rev().find(|(id, _)| *id == reference.id).unwrap().1.clone(),
+        Rel::CteRef(reference) => on.ctes.iter().rev().find(|(id, _)| *id == reference.id).unwrap().1.clone(),
+        Rel::Distinct(distinct) => {
+            let mut kept = rows(&distinct.input, on);
+            kept.sort();
+            match &distinct.on {
+                None => kept.dedup(),
+                Some(keys) => {
+                    let key = |row: &Row| keys.iter().map(|key| evaluate(key, row)).collect::<Row>();
+                    let mut seen = Vec::new();
+                    kept.retain(|row| {
+                        !seen.contains(&key(row)) && {
+                            seen.push(key(row));
+                            true
+                        }
+                    });
+                }
+            }
+            kept
+        }
+        Rel::Aggregate(aggregate) => {
+            let input = rows(&aggregate.input, on);
+            aggregate.grouping_sets.iter().flat_map(|set| group_rows(aggregate, set, &input)).collect()
+        }
+        Rel::Window(window) => {
+            let input = rows(&window.input, on);
+            let with_counts = |row: &Row| {
+                let counts = window.functions.iter().map(|call| {
+                    let key = |row: &Row| call.partition_by.iter().map(|expr| evaluate(expr, row)).collect::<Row>();
+                    count(input.iter().filter(|other| key(other) == key(row)).count())
+                });
+                row.iter().cloned().chain(counts.collect::<Row>()).collect()
+            };
+            input.iter().map(with_counts).collect()
+        }
+        Rel::Limit(limit) => {
+            let mut kept = rows(&limit.input, on);
+            kept.sort();
+            let LimitCount::Rows(count) = limit.limit else { panic!("no other limit here") };
+            kept.truncate(usize::try_from(count).unwrap());
+            kept
+        }
         other => panic!("no {other:?} here"),
     }
+}
+
+fn join_rows(join: &Join, on: &mut Evaluation<'_>) -> Vec<Row> {
+    let (left, right) = (rows(&join.left, on), rows(&join.right, on));
+    let demands = super::semi_join::demands(join);
+    let (left_width, right_width) = (join.left.columns().len(), join.right.columns().len());
+    let mut made = Vec::new();
+    let mut right_matched = vec![false; right.len()];
+    for one in &left {
+        let mut matched = false;
+        for (position, other) in right.iter().enumerate() {
+            let pair = [&one[..], other].concat();
+            if keeps(&demands, &pair) {
+                matched = true;
+                right_matched[position] = true;
+                if !matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
+                    made.push(pair);
+                }
+            }
+        }
+        match join.kind {
+            JoinKind::Semi if matched => made.push(one.clone()),
+            JoinKind::Anti if !matched => made.push(one.clone()),
+            JoinKind::Left | JoinKind::Full if !matched => {
+                made.push([&one[..], &vec![Value::Null; right_width]].concat());
+            }
+            _ => {}
+        }
+    }
+    if matches!(join.kind, JoinKind::Right | JoinKind::Full) {
+        let dangling = right.iter().zip(right_matched).filter(|(_, matched)| !matched);
+        made.extend(dangling.map(|(other, _)| [&vec![Value::Null; left_width][..], other].concat()));
+    }
+    made
+}
+
+fn set_rows(operation: &SetOperation, on: &mut Evaluation<'_>) -> Vec<Row> {
+    let inputs: Vec<Vec<Row>> = operation.inputs.iter().map(|input| rows(input, on)).collect();
+    if operation.op == SetOperator::Union && operation.all {
+        return inputs.concat();
+    }
+    let counts = |rows: &[Row]| consolidate(rows.iter().map(|row| (row.clone(), 1)));
+    let (left, right) = (counts(&inputs[0]), counts(&inputs[1]));
+    let mut all: Vec<Row> = left.keys().chain(right.keys()).cloned().collect();
+    all.sort();
+    all.dedup();
+    let times = |row: &Row| {
+        let (l, r) = (left.get(row).copied().unwrap_or(0), right.get(row).copied().unwrap_or(0));
+        match (operation.op, operation.all) {
+            (SetOperator::Except, true) => (l - r).max(0),
+            (SetOperator::Except, false) => i64::from(l > 0 && r == 0),
+            (SetOperator::Intersect, true) => l.min(r),
+            (SetOperator::Intersect, false) => i64::from(l > 0 && r > 0),
+            (SetOperator::Union, _) => 1,
+        }
+    };
+    all.into_iter().flat_map(|row| vec![row.clone(); usize::try_from(times(&row)).unwrap()]).collect()
+}
+
+fn group_rows(aggregate: &Aggregate, set: &[usize], input: &[Row]) -> Vec<Row> {
+    let key = |row: &Row| set.iter().map(|group| evaluate(&aggregate.groups[*group].1, row)).collect::<Row>();
+    let mut groups: BTreeMap<Row, Vec<&Row>> = BTreeMap::new();
+    if set.is_empty() {
+        groups.insert(Vec::new(), Vec::new());
+    }
+    for row in input {
+        groups.entry(key(row)).or_default().push(row);
+    }
+    let finish = |(key, rows): (Row, Vec<&Row>)| {
+        let group = |position: usize| {
+            let place = set.iter().position(|group| *group == position);
+            place.map_or(Value::Null, |place| key[place].clone())
+        };
+        let call = |call: &AggregateCall| match call.name.as_str() {
+            "count_star" => count(rows.len()),
+            "sum" => {
+                let values: Vec<i64> = rows
+                    .iter()
+                    .filter_map(|row| match evaluate(&call.arguments[0], row) {
+                        Value::Integer(value) => Some(value),
+                        _ => None,
+                    })
+                    .collect();
+                if values.is_empty() { Value::Null } else { Value::Integer(values.iter().sum()) }
+            }
+            other => panic!("no {other} here"),
+        };
+        (0..aggregate.groups.len()).map(group).chain(aggregate.aggregates.iter().map(call)).collect()
+    };
+    groups.into_iter().map(finish).collect()
 }
 
 fn cross(left: &[Row], right: &[Row]) -> Vec<Row> {
     left.iter().flat_map(|left| right.iter().map(move |right| left.iter().chain(right).cloned().collect())).collect()
 }
 
-fn scan_rows(scan: &Scan, world: &World, current: State) -> Vec<Row> {
-    let (old, new) = &world.0[&scan.table];
-    let state = if scan.state == State::Current { current } else { scan.state };
-    let narrow = |row: &Row, weight: Option<i64>| -> Row {
-        scan.columns
-            .iter()
-            .zip(&scan.positions)
-            .map(|(column, position)| match weight {
-                Some(weight) if column.name == crate::plan::WEIGHT => Value::Integer(weight),
-                _ => row[*position].clone(),
-            })
-            .collect()
+fn narrowed(scan: &Scan, row: &Row) -> Row {
+    scan.positions.iter().map(|position| row[*position].clone()).collect()
+}
+
+fn scan_rows(scan: &Scan, on: &Evaluation<'_>) -> Vec<Row> {
+    let (old, new) = &on.world.0[&scan.table];
+    // Unconsolidated on purpose: a row that stays is −1 and +1.
+    let weighted = |row: &Row, weight: i64| {
+        let value = |position: &usize| row.get(*position).cloned().unwrap_or(Value::Integer(weight));
+        scan.positions.iter().map(value).collect::<Row>()
     };
-    match state {
-        State::Old => old.iter().map(|row| narrow(row, None)).collect(),
-        State::New => new.iter().map(|row| narrow(row, None)).collect(),
-        // Unconsolidated on purpose: a row that stays is −1 and +1.
+    match if scan.state == State::Current { on.current } else { scan.state } {
+        State::Old => old.iter().map(|row| narrowed(scan, row)).collect(),
+        State::New => new.iter().map(|row| narrowed(scan, row)).collect(),
         State::Delta => {
-            let gone = old.iter().map(|row| narrow(row, Some(-1)));
-            gone.chain(new.iter().map(|row| narrow(row, Some(1)))).collect()
+            let gone = old.iter().map(|row| weighted(row, -1));
+            gone.chain(new.iter().map(|row| weighted(row, 1))).collect()
         }
         State::Current => unreachable!(),
     }
@@ -224,6 +353,48 @@ fn operators() -> impl Strategy<Value = Comparison> {
     ]
 }
 
+fn kinds() -> impl Strategy<Value = JoinKind> {
+    let kinds = [JoinKind::Left, JoinKind::Right, JoinKind::Full, JoinKind::Semi, JoinKind::Anti];
+    proptest::sample::select(kinds.to_vec())
+}
+
+fn call(name: &str, arguments: Vec<Expr>, data_type: DataType) -> AggregateCall {
+    AggregateCall { name: name.into(), arguments, distinct: false, filter: None, order_by: Vec::new(), data_type }
+}
+
+fn aggregate(input: Rel, sets: usize, at: usize) -> Rel {
+    let sum = call("sum", vec![column(at)], DataType::HugeInt);
+    let aggregates = vec![sum, call("count_star", Vec::new(), DataType::BigInt)];
+    let groups: Vec<(String, Expr)> =
+        [("g", column(0)), ("h", column(1))].map(|(name, expr)| (name.into(), expr)).into();
+    let (groups, grouping_sets) = match sets {
+        0 => (Vec::new(), vec![Vec::new()]),
+        1 => (groups[..1].to_vec(), vec![vec![0]]),
+        2 => (groups, vec![vec![0, 1]]),
+        _ => (groups, vec![vec![0, 1], vec![1], Vec::new()]),
+    };
+    let grouping_functions = Vec::new();
+    let input = Box::new(input);
+    let aggregate = Rel::Aggregate(Aggregate { input, groups, grouping_sets, aggregates, grouping_functions });
+    three(aggregate, [0, 1, 2], false)
+}
+
+fn window(partition: &[usize]) -> WindowCall {
+    let (start, end) = (FrameBound::UnboundedPreceding, FrameBound::UnboundedFollowing);
+    WindowCall {
+        name: "count_star".into(),
+        arguments: Vec::new(),
+        distinct: false,
+        ignore_nulls: false,
+        filter: None,
+        argument_order: Vec::new(),
+        partition_by: partition.iter().map(|at| column(*at)).collect(),
+        order_by: Vec::new(),
+        frame: Frame { unit: FrameUnit::Rows, start, end, exclude: FrameExclude::NoOthers },
+        data_type: DataType::BigInt,
+    }
+}
+
 fn plans() -> impl Strategy<Value = Rel> {
     let leaf = proptest::sample::select(&TABLES[..]).prop_map(scan);
     leaf.prop_recursive(4, 12, 2, |inner| {
@@ -244,6 +415,37 @@ fn plans() -> impl Strategy<Value = Rel> {
                     three(Rel::Join(join), picks, false)
                 }
             ),
+            (inner.clone(), inner.clone(), kinds(), operators(), operators(), any::<[usize; 4]>(), any::<[usize; 3]>())
+                .prop_map(|(left, right, kind, op, extra, at, picks)| {
+                    let conditions = vec![JoinCondition { left: column(at[0] % 3), op, right: column(at[1] % 3) }];
+                    // Over both sides, over one side only, or none.
+                    let further = comparison(extra, column(at[2] % 6), column(at[3] % 6));
+                    let predicates = if at[0].is_multiple_of(2) { vec![further] } else { Vec::new() };
+                    let (left, right) = (Box::new(left), Box::new(right));
+                    three(Rel::Join(Join { kind, left, right, conditions, predicates }), picks, false)
+                }),
+            (inner.clone(), any::<bool>(), 0..3_usize).prop_map(|(input, whole_row, at)| {
+                let on = (!whole_row).then(|| vec![column(at)]);
+                Rel::Distinct(Distinct { input: Box::new(input), on, order_by: Vec::new() })
+            }),
+            (inner.clone(), inner.clone(), any::<[bool; 2]>(), any::<bool>()).prop_map(|(left, right, op, all)| {
+                let columns = left.columns();
+                let op = if op[0] { SetOperator::Except } else { SetOperator::Intersect };
+                Rel::SetOperation(SetOperation { op, all, inputs: vec![left, right], columns })
+            }),
+            (inner.clone(), 0..4_usize, 0..3_usize).prop_map(|(input, sets, at)| aggregate(input, sets, at)),
+            (inner.clone(), any::<[usize; 3]>(), any::<bool>()).prop_map(|(input, at, two)| {
+                let functions = if two {
+                    vec![window(&[at[0] % 3, at[1] % 3]), window(&[at[1] % 3])]
+                } else {
+                    vec![window(&[at[2] % 3])]
+                };
+                three(Rel::Window(Window { input: Box::new(input), functions }), [0, 1, 3], false)
+            }),
+            (inner.clone(), 0..4_u64).prop_map(|(input, count)| {
+                let (limit, offset) = (LimitCount::Rows(count), LimitCount::Unset);
+                Rel::Limit(Limit { input: Box::new(input), limit, offset })
+            }),
             (inner.clone(), inner.clone()).prop_map(|(left, right)| {
                 let columns = left.columns();
                 let inputs = vec![left, right];
@@ -303,15 +505,20 @@ proptest! {
     #[test]
     fn delta_leads_from_old_to_new(plan in plans(), world in worlds()) {
         let changes = changes(&world);
-        let old = rows(&plan, &world, State::Old, &mut Vec::new());
-        let new = rows(&plan, &world, State::New, &mut Vec::new());
+        let old = rows(&plan, &mut Evaluation::at(&world, State::Old));
+        let new = rows(&plan, &mut Evaluation::at(&world, State::New));
         prop_assume!(old.len() + new.len() < 3_000);
         let delta = derive(&normalise(plan).rel, &changes).unwrap();
         let expected =
             consolidate(old.into_iter().map(|row| (row, -1)).chain(new.into_iter().map(|row| (row, 1))));
         let mut emitted = Vec::new();
+        let mut on = Evaluation::at(&world, State::New);
+        for step in &delta.steps {
+            let made = rows(&step.rel, &mut on);
+            on.steps.insert(step.name.clone(), made);
+        }
         for rel in delta.terms.iter().filter_map(|term| term.rel.as_ref()) {
-            for mut row in rows(rel, &world, State::New, &mut Vec::new()) {
+            for mut row in rows(rel, &mut on) {
                 let Some(Value::Integer(weight)) = row.pop() else { panic!("the last column is no weight") };
                 emitted.push((row, weight));
             }

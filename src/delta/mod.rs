@@ -18,14 +18,22 @@
 //! | `UNION ALL` | [`union_all`] | linear |
 //! | `unnest`, lateral table function | [`unnest`] | linear |
 //! | inner, cross, any-predicate join of N legs | [`inner_join`] | product |
+//! | semi and anti join | [`semi_join`] | linear in the left side |
+//! | left and full join | [`left_join`] | linear in the preserved side |
 
+pub mod affected;
 pub mod constant;
+mod construct;
+pub mod distinct;
 pub mod filter;
+pub mod grouping_sets;
 pub mod inner_join;
 #[cfg(test)]
 mod law_tests;
+pub mod left_join;
 pub mod projection;
 pub mod scan;
+pub mod semi_join;
 pub mod sign;
 pub mod union_all;
 pub mod unnest;
@@ -35,8 +43,9 @@ use std::collections::BTreeMap;
 use crate::plan::expr::Expr;
 use crate::plan::facts::{self, Source};
 use crate::plan::normalise::flatten;
-use crate::plan::rel::{Rel, Scan, SetOperation, SetOperator, State};
+use crate::plan::rel::{JoinKind, Limit, Rel, Scan, SetOperator, State, TableKind};
 use crate::plan::shape::WEIGHT;
+use crate::plan::ties;
 use crate::plan::types::DataType;
 
 pub use sign::Sign;
@@ -95,6 +104,18 @@ pub struct Leg {
     pub changed: bool,
 }
 
+/// An intermediate result that several summands share, or whose size the engine should know before it goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// The name under which later steps and terms scan it (catalog [`STAGED`]).
+    pub name: String,
+    /// What it holds.
+    pub rel: Rel,
+}
+
+/// The catalog name of scans that read a [`Step`].
+pub const STAGED: &str = "staged";
+
 /// One summand of a delta: the change of one leg, joined with the others' states.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Term {
@@ -105,30 +126,6 @@ pub struct Term {
 }
 
 impl Term {
-    /// The tables and states that the term reads beside the net changes, in the plan's order, each once.
-    pub fn reads(&self) -> Vec<(Source, State)> {
-        let mut reads = Vec::new();
-        for scan in self.rel.iter().flat_map(Rel::scans) {
-            let read = (Source::of(scan), scan.state);
-            if matches!(scan.state, State::Old | State::New) && scan.pinned.is_none() && !reads.contains(&read) {
-                reads.push(read);
-            }
-        }
-        reads
-    }
-
-    /// The tables whose net changes the term reads.
-    pub fn deltas(&self) -> Vec<Source> {
-        let mut deltas = Vec::new();
-        for scan in self.rel.iter().flat_map(Rel::scans) {
-            let source = Source::of(scan);
-            if scan.state == State::Delta && !deltas.contains(&source) {
-                deltas.push(source);
-            }
-        }
-        deltas
-    }
-
     /// The same term with `rule` applied to its summand.
     fn map(self, rule: impl FnOnce(Rel) -> Rel) -> Term {
         Term { leg: self.leg, rel: self.rel.map(rule) }
@@ -154,6 +151,8 @@ impl JoinMethod {
 /// The delta of a view over a window.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeltaPlan {
+    /// Intermediate results in the order in which they must be made.
+    pub steps: Vec<Step>,
     /// One term per leg; their bag union is the delta.
     pub terms: Vec<Term>,
     /// The signs that weights can have.
@@ -172,6 +171,45 @@ impl DeltaPlan {
     pub fn terms_run(&self) -> usize {
         self.terms.iter().filter(|term| term.rel.is_some()).count()
     }
+
+    /// The tables and states that a term reads beside the net changes, through its steps too, each once.
+    pub fn reads(&self, term: &Term) -> Vec<(Source, State)> {
+        let mut reads = Vec::new();
+        self.walk_scans(term, &mut |scan| {
+            let read = (Source::of(scan), scan.state);
+            if matches!(scan.state, State::Old | State::New) && scan.pinned.is_none() && !reads.contains(&read) {
+                reads.push(read);
+            }
+        });
+        reads
+    }
+
+    /// The tables whose net changes a term reads, through its steps too, each once.
+    pub fn deltas(&self, term: &Term) -> Vec<Source> {
+        let mut deltas = Vec::new();
+        self.walk_scans(term, &mut |scan| {
+            let source = Source::of(scan);
+            if scan.state == State::Delta && !deltas.contains(&source) {
+                deltas.push(source);
+            }
+        });
+        deltas
+    }
+
+    fn walk_scans(&self, term: &Term, visit: &mut dyn FnMut(&Scan)) {
+        let mut pending: Vec<&Rel> = term.rel.iter().collect();
+        let mut seen = Vec::new();
+        while let Some(rel) = pending.pop() {
+            for scan in rel.scans() {
+                if scan.catalog != STAGED {
+                    visit(scan);
+                } else if !seen.contains(&&scan.table) {
+                    seen.push(&scan.table);
+                    pending.extend(self.steps.iter().filter(|step| step.name == scan.table).map(|step| &step.rel));
+                }
+            }
+        }
+    }
 }
 
 /// A view has no delta rule: which operator is in the way, and why.
@@ -187,88 +225,139 @@ pub struct NotIncremental {
 /// Derives the delta of `rel` (in normal form, see [`crate::plan::normalise`]) when its sources changed as `changes`
 /// says. The expressions of `rel` must be deterministic ([`facts::impurity`]).
 pub fn derive(rel: &Rel, changes: &Changes) -> Result<DeltaPlan, NotIncremental> {
-    let terms = terms(rel, changes)?.into_iter().map(|term| term.map(flatten)).collect();
-    let joins = rel_contains_join(rel).then_some(JoinMethod::Telescoping);
-    Ok(DeltaPlan { terms, sign: sign::of(rel, changes), join: joins })
+    let mut derivation = Derivation { changes, steps: Vec::new() };
+    let terms = derivation.terms(rel)?.into_iter().map(|term| term.map(flatten)).collect();
+    let join = contains_join(rel).then_some(JoinMethod::Telescoping);
+    Ok(DeltaPlan { steps: derivation.steps, terms, sign: sign::of(rel, changes), join })
 }
 
-/// Whether every node of `rel` has a delta rule; the first one that has not is named.
+/// Whether every node of `rel` has a delta rule, and its past can be computed again; the first node in the way is named.
 pub fn check(rel: &Rel) -> Result<(), NotIncremental> {
+    if let Some((operator, reason)) = ties::first_tie(rel) {
+        return Err(NotIncremental { operator, reason });
+    }
     let everything = facts::sources(rel).into_iter().map(|source| (source, Change::Mixed)).collect();
     derive(rel, &everything).map(|_| ())
 }
 
-fn rel_contains_join(rel: &Rel) -> bool {
+fn contains_join(rel: &Rel) -> bool {
     let mut found = false;
     rel.walk(&mut |node| found |= matches!(node, Rel::InnerJoin(_)));
     found
 }
 
-/// The terms of the delta of `rel`, one per leg, unchanged legs included.
-fn terms(rel: &Rel, changes: &Changes) -> Result<Vec<Term>, NotIncremental> {
-    match rel {
-        Rel::Scan(scan) => Ok(vec![scan::term(scan, changes)]),
-        Rel::Values(_) => Ok(constant::terms()),
-        Rel::TableFunction(function) => match &function.input {
-            None => Ok(constant::terms()),
-            Some(input) => Ok(unnest::function_terms(function, terms(input, changes)?)),
-        },
-        Rel::Project(project) => Ok(projection::terms(project, terms(&project.input, changes)?)),
-        Rel::Filter(filter) => Ok(filter::terms(filter, terms(&filter.input, changes)?)),
-        Rel::Unnest(unnest) => Ok(unnest::terms(unnest, terms(&unnest.input, changes)?)),
-        Rel::SetOperation(operation) if operation.op == SetOperator::Union && operation.all => {
-            union_all::terms(operation.inputs.iter().map(|input| terms(input, changes)))
+/// A derivation under way.
+struct Derivation<'a> {
+    changes: &'a Changes,
+    steps: Vec<Step>,
+}
+
+impl Derivation<'_> {
+    /// The terms of the delta of `rel`, one per leg, unchanged legs included.
+    fn terms(&mut self, rel: &Rel) -> Result<Vec<Term>, NotIncremental> {
+        match rel {
+            Rel::Scan(scan) => Ok(vec![scan::term(scan, self)]),
+            Rel::Values(_) => Ok(constant::terms()),
+            Rel::TableFunction(function) => match &function.input {
+                None => Ok(constant::terms()),
+                Some(input) => Ok(unnest::function_terms(function, self.terms(input)?)),
+            },
+            Rel::Project(project) => Ok(projection::terms(project, self.terms(&project.input)?)),
+            Rel::Filter(filter) => Ok(filter::terms(filter, self.terms(&filter.input)?)),
+            Rel::Unnest(unnest) => Ok(unnest::terms(unnest, self.terms(&unnest.input)?)),
+            Rel::SetOperation(operation) if operation.op == SetOperator::Union && operation.all => {
+                self.all_terms(&operation.inputs)
+            }
+            Rel::InnerJoin(join) => inner_join::terms(join, self),
+            Rel::Join(join) => match join.kind {
+                JoinKind::Semi | JoinKind::Anti => semi_join::terms(join, self),
+                JoinKind::Left => left_join::terms(join, self),
+                JoinKind::Full => left_join::full_terms(join, self),
+                _ => Err(without_rule(rel)),
+            },
+            Rel::Distinct(node) => match &node.on {
+                None => distinct::terms(&node.input, self),
+                Some(on) => affected::distinct_on_terms(node, on, self),
+            },
+            Rel::Aggregate(aggregate) => match grouping_sets::split(aggregate) {
+                None => affected::aggregate_terms(aggregate, self),
+                Some(sets) => self.all_terms(&sets),
+            },
+            Rel::Window(window) => affected::window_terms(window, self),
+            Rel::SetOperation(operation) => affected::set_terms(operation, self),
+            Rel::Limit(limit) => {
+                let operator = |input| Rel::Limit(Limit { input: Box::new(input), ..limit.clone() });
+                affected::whole_terms(&limit.input, &operator, self)
+            }
+            Rel::Sort(sort) => self.terms(&sort.input),
+            other => Err(without_rule(other)),
         }
-        Rel::InnerJoin(join) => inner_join::terms(join, changes),
-        other => Err(NotIncremental {
-            operator: facts::operator_name(other),
-            reason: "has no delta rule yet, so the view is recomputed and the difference written".into(),
-        }),
+    }
+
+    /// The terms of a bag union: those of its inputs, one after the other.
+    fn all_terms(&mut self, inputs: &[Rel]) -> Result<Vec<Term>, NotIncremental> {
+        union_all::terms(inputs, self)
+    }
+
+    /// The delta of `rel` as one plan; `None` if nothing below it changed.
+    fn delta(&mut self, rel: &Rel) -> Result<Option<Rel>, NotIncremental> {
+        let summands = self.terms(rel)?.into_iter().filter_map(|term| term.rel).collect();
+        Ok(construct::union_all(summands))
+    }
+
+    /// `rel` as it was at `from`; tables that did not change are read in their new state.
+    fn at_old(&self, rel: &Rel) -> Rel {
+        rel.clone().map_scans(&mut |scan| {
+            if scan.pinned.is_none() {
+                let unchanged = self.changes.of_scan(scan) == Change::Unchanged;
+                scan.state = if unchanged { State::New } else { State::Old };
+            }
+        })
+    }
+
+    /// Keeps `rel` as a step of its own, and returns a scan of it.
+    fn stage(&mut self, name: &str, rel: Rel) -> Rel {
+        let rel = flatten(rel);
+        let columns = rel.columns();
+        let name = format!("{name}_{}", self.steps.len() + 1);
+        self.steps.push(Step { name: name.clone(), rel });
+        Rel::Scan(Scan {
+            catalog: STAGED.into(),
+            schema: "main".into(),
+            table: name,
+            kind: TableKind::DuckDb,
+            positions: (0..columns.len()).collect(),
+            columns,
+            pinned: None,
+            state: State::Current,
+        })
+    }
+
+    /// The leg that `rel` is.
+    fn leg(&self, rel: &Rel) -> Leg {
+        let mut inner = rel;
+        while let Rel::Filter(_) | Rel::Project(_) = inner {
+            inner = inner.inputs()[0];
+        }
+        let name = match inner {
+            Rel::Scan(scan) => Source::of(scan).to_string(),
+            other => facts::operator_name(other),
+        };
+        Leg { name, sources: facts::sources(rel), changed: self.changes.touch(rel) }
     }
 }
 
-/// The delta of `rel` as one plan; `None` if nothing below it changed.
-fn delta(rel: &Rel, changes: &Changes) -> Result<Option<Rel>, NotIncremental> {
-    let mut summands: Vec<Rel> = terms(rel, changes)?.into_iter().filter_map(|term| term.rel).collect();
-    Ok(match summands.len() {
-        0 => None,
-        1 => summands.pop(),
-        _ => {
-            let columns = summands[0].columns();
-            let union = SetOperation { op: SetOperator::Union, all: true, inputs: summands, columns };
-            Some(Rel::SetOperation(union))
-        }
-    })
-}
-
-/// `rel` as it was at `from`; tables that did not change are read in their new state.
-fn old(rel: &Rel, changes: &Changes) -> Rel {
-    rel.clone().map_scans(&mut |scan| {
-        if scan.pinned.is_none() {
-            scan.state = if changes.of_scan(scan) == Change::Unchanged { State::New } else { State::Old };
-        }
-    })
+fn without_rule(rel: &Rel) -> NotIncremental {
+    let reason = "has no delta rule yet, so the view is recomputed and the difference written";
+    NotIncremental { operator: facts::operator_name(rel), reason: reason.into() }
 }
 
 /// `rel` as it is at `to`.
-fn new(rel: &Rel) -> Rel {
+fn at_new(rel: &Rel) -> Rel {
     rel.clone().at(State::New)
 }
 
 /// A reference to the weight of a delta with `width` columns before it.
 fn weight_at(width: usize) -> (String, Expr) {
     (WEIGHT.into(), Expr::column(width, DataType::BigInt))
-}
-
-/// The leg that `rel` is.
-fn leg(rel: &Rel, changes: &Changes) -> Leg {
-    let mut inner = rel;
-    while let Rel::Filter(_) | Rel::Project(_) = inner {
-        inner = inner.inputs()[0];
-    }
-    let name = match inner {
-        Rel::Scan(scan) => Source::of(scan).to_string(),
-        other => facts::operator_name(other),
-    };
-    Leg { name, sources: facts::sources(rel), changed: changes.touch(rel) }
 }

@@ -8,18 +8,18 @@
 //! - Example: t = {a, a, b}; one `a` is deleted and `c` inserted: Δt = {a: −1, c: +1}.
 //! - Source: the definition of a Z-set delta (Budiu et al., DBSP, 2023, section 3).
 
-use super::{Change, Changes, Term, leg};
+use super::{Change, Derivation, Term};
 use crate::plan::rel::{Column, Rel, Scan, State};
 use crate::plan::shape::WEIGHT_POSITION;
 
 /// The scan's one term.
-pub(super) fn term(scan: &Scan, changes: &Changes) -> Term {
-    let rel = (changes.of_scan(scan) != Change::Unchanged).then(|| {
+pub(super) fn term(scan: &Scan, derivation: &Derivation<'_>) -> Term {
+    let rel = (derivation.changes.of_scan(scan) != Change::Unchanged).then(|| {
         let mut delta = scan.clone();
         delta.state = State::Delta;
         delta.columns.push(Column::weight());
         delta.positions.push(WEIGHT_POSITION);
         Rel::Scan(delta)
     });
-    Term { leg: leg(&Rel::Scan(scan.clone()), changes), rel }
+    Term { leg: derivation.leg(&Rel::Scan(scan.clone())), rel }
 }

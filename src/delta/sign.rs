@@ -2,7 +2,7 @@
 //! insertion. (The lattice and its table: every rule's emitted rows were compared with it.)
 
 use super::{Change, Changes};
-use crate::plan::rel::{Rel, SetOperation, SetOperator};
+use crate::plan::rel::{JoinKind, Rel, SetOperation, SetOperator};
 
 /// The signs that weights can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +27,8 @@ impl Sign {
     }
 }
 
-/// The signs of the delta of `rel`. All operators that have a rule now are linear or products with positive signs, so
-/// the signs of their inputs add up; any other operator can take rows away when something is inserted.
+/// The signs of the delta of `rel`. Linear operators and products pass the signs of their inputs on; most others can
+/// take rows away when something is inserted.
 pub(super) fn of(rel: &Rel, changes: &Changes) -> Sign {
     match rel {
         Rel::Scan(scan) => match changes.of_scan(scan) {
@@ -44,6 +44,10 @@ pub(super) fn of(rel: &Rel, changes: &Changes) -> Sign {
         | Rel::InnerJoin(_)
         | Rel::SetOperation(SetOperation { op: SetOperator::Union, all: true, .. }) => {
             rel.inputs().into_iter().map(|input| of(input, changes)).fold(Sign::Zero, Sign::join)
+        }
+        Rel::Join(join) if join.kind == JoinKind::Semi => of(&join.left, changes).join(of(&join.right, changes)),
+        Rel::Join(join) if !changes.touch(&join.right) && matches!(join.kind, JoinKind::Left | JoinKind::Anti) => {
+            of(&join.left, changes)
         }
         other if changes.touch(other) => Sign::Mixed,
         _ => Sign::Zero,

@@ -8,15 +8,14 @@
 //! - Example: ΔR = {a: +1}, ΔS = {a: −1}: the sum is {a: +1, a: −1}, which consolidates to ∅.
 //! - Source: DBSP, section 3 (Z-sets form a group under addition).
 
-use super::{NotIncremental, Term};
+use super::{Derivation, NotIncremental, Term};
+use crate::plan::rel::Rel;
 
 /// The inputs' terms, one after the other.
-pub(super) fn terms(
-    inputs: impl Iterator<Item = Result<Vec<Term>, NotIncremental>>,
-) -> Result<Vec<Term>, NotIncremental> {
+pub(super) fn terms(inputs: &[Rel], derivation: &mut Derivation<'_>) -> Result<Vec<Term>, NotIncremental> {
     let mut all = Vec::new();
     for input in inputs {
-        all.extend(input?);
+        all.extend(derivation.terms(input)?);
     }
     Ok(all)
 }

@@ -146,6 +146,20 @@ pub enum Comparison {
     NotDistinctFrom,
 }
 
+impl Comparison {
+    /// The operator that says the same with its operands exchanged.
+    #[must_use]
+    pub fn swapped(self) -> Comparison {
+        match self {
+            Comparison::Less => Comparison::Greater,
+            Comparison::LessOrEqual => Comparison::GreaterOrEqual,
+            Comparison::Greater => Comparison::Less,
+            Comparison::GreaterOrEqual => Comparison::LessOrEqual,
+            Comparison::Equal | Comparison::NotEqual | Comparison::DistinctFrom | Comparison::NotDistinctFrom => self,
+        }
+    }
+}
+
 /// `AND` or `OR`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Conjunction {

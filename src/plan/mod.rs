@@ -5,6 +5,7 @@
 //! | [`decode`] | the JSON of DuckDB's bound, unoptimised plan | [`Rel`] |
 //! | [`normalise`] | a decoded [`Rel`] | the same rows as a [`Rel`] with flat N-ary inner joins and single-leg predicates at their legs |
 //! | [`facts`] | a [`Rel`] | what holds of it: sources, volatility, rule kinds |
+//! | [`ties`] | a [`Rel`] | where its result is not decided by its tables alone |
 //!
 //! Nothing here knows a snapshot, a connection, a clock or a file. Columns are positions: an [`Expr::Column`] with
 //! index `i` is output column `i` of the node's input (for joins: of the inputs' columns side by side).
@@ -15,6 +16,7 @@ pub mod facts;
 pub mod normalise;
 pub mod rel;
 pub mod shape;
+pub mod ties;
 pub mod types;
 
 pub use expr::{Expr, SortKey};

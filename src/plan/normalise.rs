@@ -133,9 +133,21 @@ pub(crate) fn flatten(rel: Rel) -> Rel {
     }
 }
 
+/// A right join as a left join under a projection that puts the columns back.
+fn mirrored(join: &Join) -> Rel {
+    let (width, right) = (join.left.columns().len(), join.right.columns().len());
+    let columns = join.left.columns().into_iter().chain(join.right.columns());
+    let left = join.swapped(JoinKind::Left);
+    let exprs = columns.enumerate().map(|(position, column)| {
+        let source = if position < width { position + right } else { position - width };
+        (column.name, Expr::column(source, column.data_type))
+    });
+    Rel::Project(Project { exprs: exprs.collect(), input: Box::new(Rel::Join(left)) })
+}
+
 fn is_block(rel: &Rel) -> bool {
     matches!(rel, Rel::Project(_) | Rel::Filter(_) | Rel::InnerJoin(_))
-        || matches!(rel, Rel::Join(join) if join.kind == JoinKind::Inner)
+        || matches!(rel, Rel::Join(join) if matches!(join.kind, JoinKind::Inner | JoinKind::Right))
 }
 
 /// A select-project-join block while it is gathered: legs, and predicates over their columns side by side.
@@ -162,6 +174,7 @@ impl Block {
                 inner
             }
             Rel::Join(join) if join.kind == JoinKind::Inner => self.take_join(join),
+            Rel::Join(join) if join.kind == JoinKind::Right => self.take(mirrored(&join)),
             Rel::InnerJoin(join) => {
                 let mut outputs = Vec::new();
                 for leg in join.legs {

@@ -1,7 +1,7 @@
 //! What can be asked of every [`Rel`] alike: its columns, its inputs, its scans.
 
 use super::expr::Expr;
-use super::rel::{Column, JoinKind, Rel, Scan, State};
+use super::rel::{Column, Join, JoinCondition, JoinKind, Rel, Scan, State};
 use super::types::DataType;
 
 /// The name of the column that carries a row's weight, always the last one of a delta. A weight of +k stands for k
@@ -27,6 +27,28 @@ impl JoinKind {
     /// Does the output hold the right side's columns?
     pub fn keeps_right(self) -> bool {
         !matches!(self, JoinKind::Semi | JoinKind::Anti | JoinKind::Mark)
+    }
+}
+
+impl Join {
+    /// The same join with its sides exchanged, as another kind.
+    #[must_use]
+    pub fn swapped(&self, kind: JoinKind) -> Join {
+        let (left, right) = (self.left.columns().len(), self.right.columns().len());
+        let conditions = self.conditions.iter().map(|condition| JoinCondition {
+            left: condition.right.clone(),
+            op: condition.op.swapped(),
+            right: condition.left.clone(),
+        });
+        let exchanged = |column: usize| if column < left { column + right } else { column - left };
+        let predicates = self.predicates.iter().map(|predicate| predicate.clone().with_columns(&exchanged));
+        Join {
+            kind,
+            conditions: conditions.collect(),
+            predicates: predicates.collect(),
+            left: self.right.clone(),
+            right: self.left.clone(),
+        }
     }
 }
 

@@ -1,0 +1,106 @@
+//! Operators whose rows fall apart by keys: `DISTINCT ON`, windows with a `PARTITION BY`, grouped aggregates, `EXCEPT`
+//! and `INTERSECT`, top-k; and, with no key at all, any deterministic operator.
+//!
+//! - Law: with K the keys of ΔR, `Δ Q(R) = Q(R⁺ ⋉ K) ⊖ Q(R⁻ ⋉ K)`: a key that does not stand in ΔR has the same rows on
+//!   both sides. Without keys `Δ Q(R) = Q(R⁺) ⊖ Q(R⁻)`. NON-LINEAR.
+//! - Reads: both states of R at K, the restriction below the operator.
+//! - NULLs and duplicates: keys are compared NULL-safe. The result is consolidated, so unchanged rows cancel.
+//! - Cost: the whole groups or partitions of K, twice; without keys twice the operator.
+//! - Does not apply where the operator's result is not decided by its input as a bag (ties, `first` without an order,
+//!   sums of floats): the past that is recomputed now may not be the past that was stored.
+//! - Example: a window over `PARTITION BY k`: ΔR touches k = 1 only; the partitions of all other k are not read.
+//! - Source: rules for non-distributive operators by recomputation of affected groups, Gupta and Mumick, 1995.
+
+use super::construct::{by_keys, consolidated, distinct, negated, union_all, weighted};
+use super::{Derivation, NotIncremental, Term, at_new};
+use crate::plan::expr::Expr;
+use crate::plan::rel::{Aggregate, Distinct, JoinKind, Rel, SetOperation, Window};
+
+/// One term for an operator over one input, restricted to the keys (expressions over the input) that changed.
+fn term(
+    input: &Rel,
+    keys: Vec<(String, Expr)>,
+    operator: &dyn Fn(Rel) -> Rel,
+    derivation: &mut Derivation<'_>,
+) -> Result<Vec<Term>, NotIncremental> {
+    let leg = derivation.leg(input);
+    let Some(delta) = derivation.delta(input)? else {
+        return Ok(vec![Term { leg, rel: None }]);
+    };
+    let (mut after, mut before) = (at_new(input), derivation.at_old(input));
+    if !keys.is_empty() {
+        let exprs: Vec<Expr> = keys.iter().map(|(_, expr)| expr.clone()).collect();
+        let affected = derivation.stage("affected_keys", distinct(consolidated(delta), keys));
+        after = by_keys(JoinKind::Semi, after, exprs.clone(), affected.clone());
+        before = by_keys(JoinKind::Semi, before, exprs, affected);
+    }
+    let rel = union_all(vec![weighted(operator(after), 1), negated(weighted(operator(before), 1))]);
+    Ok(vec![Term { leg, rel: rel.map(consolidated) }])
+}
+
+/// `DISTINCT ON (keys)`.
+pub(super) fn distinct_on_terms(
+    node: &Distinct,
+    on: &[Expr],
+    derivation: &mut Derivation<'_>,
+) -> Result<Vec<Term>, NotIncremental> {
+    let operator = |input| Rel::Distinct(Distinct { input: Box::new(input), ..node.clone() });
+    term(&node.input, named(on.iter()), &operator, derivation)
+}
+
+/// Window functions; the keys are the partition expressions that all of them share.
+pub(super) fn window_terms(window: &Window, derivation: &mut Derivation<'_>) -> Result<Vec<Term>, NotIncremental> {
+    let shared = window.functions.first().map_or(&[][..], |call| &call.partition_by);
+    let shared = shared.iter().filter(|expr| window.functions.iter().all(|call| call.partition_by.contains(expr)));
+    let operator = |input| Rel::Window(Window { input: Box::new(input), ..window.clone() });
+    term(&window.input, named(shared), &operator, derivation)
+}
+
+/// One grouping set.
+pub(super) fn aggregate_terms(
+    aggregate: &Aggregate,
+    derivation: &mut Derivation<'_>,
+) -> Result<Vec<Term>, NotIncremental> {
+    let operator = |input| Rel::Aggregate(Aggregate { input: Box::new(input), ..aggregate.clone() });
+    term(&aggregate.input, aggregate.groups.clone(), &operator, derivation)
+}
+
+/// Any deterministic operator over one input, as a whole.
+pub(super) fn whole_terms(
+    input: &Rel,
+    operator: &dyn Fn(Rel) -> Rel,
+    derivation: &mut Derivation<'_>,
+) -> Result<Vec<Term>, NotIncremental> {
+    term(input, Vec::new(), operator, derivation)
+}
+
+/// `EXCEPT` and `INTERSECT`, with `ALL` or without: the keys are the rows that changed on either side.
+pub(super) fn set_terms(
+    operation: &SetOperation,
+    derivation: &mut Derivation<'_>,
+) -> Result<Vec<Term>, NotIncremental> {
+    let whole = Rel::SetOperation(operation.clone());
+    let leg = derivation.leg(&whole);
+    let mut deltas = Vec::new();
+    for input in &operation.inputs {
+        deltas.extend(derivation.delta(input)?.map(consolidated));
+    }
+    let Some(delta) = union_all(deltas) else {
+        return Ok(vec![Term { leg, rel: None }]);
+    };
+    let exprs: Vec<Expr> =
+        super::construct::references(&operation.columns, 0).into_iter().map(|(_, expr)| expr).collect();
+    let affected = derivation.stage("affected_rows", distinct(delta, named(exprs.iter())));
+    let restricted = |input: Rel| by_keys(JoinKind::Semi, input, exprs.clone(), affected.clone());
+    let after = operation.inputs.iter().map(|input| restricted(at_new(input))).collect();
+    let before = operation.inputs.iter().map(|input| restricted(derivation.at_old(input))).collect();
+    let both =
+        [after, before].map(|inputs| weighted(Rel::SetOperation(SetOperation { inputs, ..operation.clone() }), 1));
+    let [after, before] = both;
+    let rel = union_all(vec![after, negated(before)]).map(consolidated);
+    Ok(vec![Term { leg, rel }])
+}
+
+fn named<'a>(exprs: impl Iterator<Item = &'a Expr>) -> Vec<(String, Expr)> {
+    exprs.enumerate().map(|(position, expr)| (format!("key_{}", position + 1), expr.clone())).collect()
+}
