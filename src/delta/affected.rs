@@ -65,13 +65,12 @@ pub(super) fn aggregate_terms(
     term(&aggregate.input, aggregate.groups.clone(), &operator, derivation)
 }
 
-/// Any deterministic operator over one input, as a whole.
-pub(super) fn whole_terms(
-    input: &Rel,
-    operator: &dyn Fn(Rel) -> Rel,
-    derivation: &mut Derivation<'_>,
-) -> Result<Vec<Term>, NotIncremental> {
-    term(input, Vec::new(), operator, derivation)
+/// Any deterministic operator as a whole: its new rows minus its old ones.
+pub(super) fn whole_terms(rel: &Rel, derivation: &Derivation<'_>) -> Vec<Term> {
+    let leg = derivation.leg(rel);
+    let both = vec![weighted(at_new(rel), 1), negated(weighted(derivation.at_old(rel), 1))];
+    let rel = if leg.changed { union_all(both).map(consolidated) } else { None };
+    vec![Term { leg, rel }]
 }
 
 /// `EXCEPT` and `INTERSECT`, with `ALL` or without: the keys are the rows that changed on either side.

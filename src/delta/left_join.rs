@@ -15,7 +15,8 @@
 //! - Source: Griffin and Kumar, Algebraic Change Propagation for Semijoin and Outerjoin Queries, SIGMOD Record 1998.
 
 use super::construct::{null, project, references, union_all};
-use super::semi_join::{self, against, demands, joined_back, moved};
+use super::probe::weight_last;
+use super::semi_join::{self, against, joined_back, moved};
 use super::{Derivation, NotIncremental, Term, at_new};
 use crate::plan::expr::Expr;
 use crate::plan::rel::{InnerJoin, Join, JoinKind, Rel};
@@ -59,7 +60,7 @@ fn right_changed(join: &Join, delta: Rel, derivation: &mut Derivation<'_>) -> Op
     let moved = moved(join, delta, derivation);
     let matches = Rel::InnerJoin(InnerJoin {
         legs: vec![moved.candidates.clone(), moved.delta.clone()],
-        predicates: demands(join),
+        predicates: join.demands(),
     });
     let width = join.left.columns().len();
     let padding = joined_back(moved, -1);
@@ -67,12 +68,4 @@ fn right_changed(join: &Join, delta: Rel, derivation: &mut Derivation<'_>) -> Op
     exprs.extend(right.iter().map(|column| (column.name.clone(), null(column.data_type.clone()))));
     exprs.push((WEIGHT.into(), Expr::column(width, DataType::BigInt)));
     union_all(vec![matches, project(padding, exprs)])
-}
-
-/// Moves the weight, which stands at `position`, behind all other columns.
-fn weight_last(rel: Rel, position: usize) -> Rel {
-    let mut exprs = references(&rel.columns(), 0);
-    let weight = exprs.remove(position);
-    exprs.push(weight);
-    project(rel, exprs)
 }

@@ -20,10 +20,16 @@
 //! | inner, cross, any-predicate join of N legs | [`inner_join`] | product |
 //! | semi and anti join | [`semi_join`] | linear in the left side |
 //! | left and full join | [`left_join`] | linear in the preserved side |
+//! | scalar subquery, `IN`, `ANY`, `ALL`, `EXISTS` as a value | [`probe`] | linear in the left side |
+//! | correlated subquery, lateral | [`dependent_join`] | linear in the outer side |
+//! | `DISTINCT`, `UNION` | [`distinct`] | stateful |
+//! | window, `GROUP BY`, `DISTINCT ON`, `EXCEPT`, `INTERSECT`, `LIMIT`, recursive CTE | [`affected`] | non-linear |
+//! | `GROUPING SETS`, `ROLLUP`, `CUBE` | [`grouping_sets`] | non-linear |
 
 pub mod affected;
 pub mod constant;
 mod construct;
+pub mod dependent_join;
 pub mod distinct;
 pub mod filter;
 pub mod grouping_sets;
@@ -31,6 +37,7 @@ pub mod inner_join;
 #[cfg(test)]
 mod law_tests;
 pub mod left_join;
+pub mod probe;
 pub mod projection;
 pub mod scan;
 pub mod semi_join;
@@ -43,7 +50,7 @@ use std::collections::BTreeMap;
 use crate::plan::expr::Expr;
 use crate::plan::facts::{self, Source};
 use crate::plan::normalise::flatten;
-use crate::plan::rel::{JoinKind, Limit, Rel, Scan, SetOperator, State, TableKind};
+use crate::plan::rel::{JoinKind, Rel, Scan, SetOperator, State, TableKind};
 use crate::plan::shape::WEIGHT;
 use crate::plan::ties;
 use crate::plan::types::DataType;
@@ -225,7 +232,7 @@ pub struct NotIncremental {
 /// Derives the delta of `rel` (in normal form, see [`crate::plan::normalise`]) when its sources changed as `changes`
 /// says. The expressions of `rel` must be deterministic ([`facts::impurity`]).
 pub fn derive(rel: &Rel, changes: &Changes) -> Result<DeltaPlan, NotIncremental> {
-    let mut derivation = Derivation { changes, steps: Vec::new() };
+    let mut derivation = Derivation { changes, steps: Vec::new(), next_id: next_id(rel) };
     let terms = derivation.terms(rel)?.into_iter().map(|term| term.map(flatten)).collect();
     let join = contains_join(rel).then_some(JoinMethod::Telescoping);
     Ok(DeltaPlan { steps: derivation.steps, terms, sign: sign::of(rel, changes), join })
@@ -250,6 +257,7 @@ fn contains_join(rel: &Rel) -> bool {
 struct Derivation<'a> {
     changes: &'a Changes,
     steps: Vec<Step>,
+    next_id: usize,
 }
 
 impl Derivation<'_> {
@@ -257,7 +265,7 @@ impl Derivation<'_> {
     fn terms(&mut self, rel: &Rel) -> Result<Vec<Term>, NotIncremental> {
         match rel {
             Rel::Scan(scan) => Ok(vec![scan::term(scan, self)]),
-            Rel::Values(_) => Ok(constant::terms()),
+            Rel::Values(_) | Rel::DependentKeys(_) => Ok(constant::terms()),
             Rel::TableFunction(function) => match &function.input {
                 None => Ok(constant::terms()),
                 Some(input) => Ok(unnest::function_terms(function, self.terms(input)?)),
@@ -273,7 +281,12 @@ impl Derivation<'_> {
                 JoinKind::Semi | JoinKind::Anti => semi_join::terms(join, self),
                 JoinKind::Left => left_join::terms(join, self),
                 JoinKind::Full => left_join::full_terms(join, self),
-                _ => Err(without_rule(rel)),
+                JoinKind::Mark | JoinKind::Single => probe::terms(join, self),
+                JoinKind::Inner | JoinKind::Right => Err(without_rule(rel)),
+                JoinKind::AsOfInner | JoinKind::AsOfLeft | JoinKind::AsOfRight | JoinKind::AsOfFull => {
+                    Ok(affected::whole_terms(rel, self))
+                }
+                JoinKind::Positional => Ok(affected::whole_terms(rel, self)),
             },
             Rel::Distinct(node) => match &node.on {
                 None => distinct::terms(&node.input, self),
@@ -285,10 +298,8 @@ impl Derivation<'_> {
             },
             Rel::Window(window) => affected::window_terms(window, self),
             Rel::SetOperation(operation) => affected::set_terms(operation, self),
-            Rel::Limit(limit) => {
-                let operator = |input| Rel::Limit(Limit { input: Box::new(input), ..limit.clone() });
-                affected::whole_terms(&limit.input, &operator, self)
-            }
+            Rel::DependentJoin(node) => dependent_join::terms(node, self),
+            Rel::Limit(_) | Rel::RecursiveCte(_) => Ok(affected::whole_terms(rel, self)),
             Rel::Sort(sort) => self.terms(&sort.input),
             other => Err(without_rule(other)),
         }
@@ -333,6 +344,12 @@ impl Derivation<'_> {
         })
     }
 
+    /// An id that no correlated subquery of the plan has.
+    fn fresh_id(&mut self) -> usize {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
     /// The leg that `rel` is.
     fn leg(&self, rel: &Rel) -> Leg {
         let mut inner = rel;
@@ -345,6 +362,17 @@ impl Derivation<'_> {
         };
         Leg { name, sources: facts::sources(rel), changed: self.changes.touch(rel) }
     }
+}
+
+/// The lowest id above those of all correlated subqueries in `rel`.
+fn next_id(rel: &Rel) -> usize {
+    let mut next = 0;
+    rel.walk(&mut |node| {
+        if let Rel::DependentJoin(node) = node {
+            next = next.max(node.id + 1);
+        }
+    });
+    next
 }
 
 fn without_rule(rel: &Rel) -> NotIncremental {

@@ -78,7 +78,7 @@ pub(super) fn moved(join: &Join, delta: Rel, derivation: &mut Derivation<'_>) ->
         predicates: join.predicates.clone(),
     });
     let candidates = derivation.stage("candidates", candidates);
-    let demands = demands(join);
+    let demands = join.demands();
     let mut key: Vec<usize> = demands.iter().flat_map(Expr::columns).filter(|column| *column < left.len()).collect();
     key.sort_unstable();
     key.dedup();
@@ -141,14 +141,4 @@ pub(super) fn joined_back(moved: Moved, sign: i64) -> Rel {
     exprs.push((WEIGHT.into(), Expr::column(weight, DataType::BigInt)));
     let joined = project(joined, exprs);
     if sign < 0 { super::construct::negated(joined) } else { joined }
-}
-
-/// All conditions of a join as conjuncts over both sides' columns.
-pub(super) fn demands(join: &Join) -> Vec<Expr> {
-    let width = join.left.columns().len();
-    let conditions = join.conditions.iter().map(|condition| {
-        let right = condition.right.clone().with_columns(&|column| column + width);
-        compare(condition.op, condition.left.clone(), right)
-    });
-    conditions.chain(join.predicates.iter().cloned()).collect()
 }

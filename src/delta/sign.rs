@@ -46,7 +46,10 @@ pub(super) fn of(rel: &Rel, changes: &Changes) -> Sign {
             rel.inputs().into_iter().map(|input| of(input, changes)).fold(Sign::Zero, Sign::join)
         }
         Rel::Join(join) if join.kind == JoinKind::Semi => of(&join.left, changes).join(of(&join.right, changes)),
-        Rel::Join(join) if !changes.touch(&join.right) && matches!(join.kind, JoinKind::Left | JoinKind::Anti) => {
+        Rel::Join(join)
+            if !changes.touch(&join.right)
+                && matches!(join.kind, JoinKind::Left | JoinKind::Anti | JoinKind::Mark | JoinKind::Single) =>
+        {
             of(&join.left, changes)
         }
         other if changes.touch(other) => Sign::Mixed,

@@ -11,7 +11,8 @@
 //! predicate may change WHICH rows a partial expression (a cast, say) is evaluated for, as DuckDB's own optimizer does.
 
 use super::expr::{Conjunction, Expr};
-use super::rel::{Cte, Filter, InnerJoin, Join, JoinKind, Project, Rel, SetOperator};
+use super::quantified;
+use super::rel::{Cte, DependentJoin, Filter, InnerJoin, Join, JoinKind, Project, Rel, SetOperator};
 
 /// Plans that grow beyond this when CTEs are put in place keep their CTEs (and are not derived from).
 const LARGEST_PLAN: usize = 20_000;
@@ -29,8 +30,10 @@ pub struct Normalised {
 pub fn normalise(rel: Rel) -> Normalised {
     let inlined =
         if inlined_size(&rel, &mut Vec::new()) <= LARGEST_PLAN { inline_ctes(rel, &mut Vec::new()) } else { rel };
+    let mut numbered = inlined;
+    number(&mut numbered, &mut Vec::new(), &mut 0);
     let mut order_dropped = false;
-    let unordered = drop_order(inlined, &mut order_dropped);
+    let unordered = drop_order(numbered, &mut order_dropped);
     Normalised { rel: flatten(unordered), order_dropped }
 }
 
@@ -73,6 +76,43 @@ fn inline_ctes(rel: Rel, scope: &mut Vec<(usize, Rel)>) -> Rel {
             other
         }
     }
+}
+
+/// Gives every correlated subquery and recursive CTE an id of its own: a CTE's definition that was put in place twice
+/// brought its ids along twice. `scope` holds the (former, present) ids that enclose `rel`, innermost last.
+fn number(rel: &mut Rel, scope: &mut Vec<(usize, usize)>, next: &mut usize) {
+    let present = |id: usize, scope: &[(usize, usize)]| {
+        scope.iter().rev().find(|(former, _)| *former == id).map_or(id, |(_, present)| *present)
+    };
+    match rel {
+        Rel::DependentKeys(keys) => keys.id = present(keys.id, scope),
+        Rel::CteRef(reference) => reference.id = present(reference.id, scope),
+        Rel::DependentJoin(DependentJoin { join, id, .. }) => {
+            number(&mut join.left, scope, next);
+            number_scope(id, &mut join.right, scope, next);
+        }
+        Rel::RecursiveCte(cte) => {
+            number(&mut cte.start, scope, next);
+            number_scope(&mut cte.id, &mut cte.step, scope, next);
+        }
+        Rel::Cte(cte) => {
+            number(&mut cte.definition, scope, next);
+            number_scope(&mut cte.id, &mut cte.body, scope, next);
+        }
+        other => {
+            for input in other.inputs_mut() {
+                number(input, scope, next);
+            }
+        }
+    }
+}
+
+fn number_scope(id: &mut usize, inside: &mut Rel, scope: &mut Vec<(usize, usize)>, next: &mut usize) {
+    scope.push((*id, *next));
+    *id = *next;
+    *next += 1;
+    number(inside, scope, next);
+    scope.pop();
 }
 
 fn nothing() -> Rel {
@@ -122,6 +162,11 @@ pub(crate) fn flatten(rel: Rel) -> Rel {
                 }
             }
             Rel::SetOperation(super::rel::SetOperation { inputs, ..operation })
+        }
+        Rel::Join(join) => {
+            let mut join = quantified::settled(join);
+            (*join.left, *join.right) = (flatten(*join.left), flatten(*join.right));
+            Rel::Join(join)
         }
         mut other => {
             for input in other.inputs_mut() {
@@ -261,6 +306,7 @@ impl Block {
         if self.legs.len() == 1 {
             at_leg[0].append(&mut above);
         }
+        self.resolve_marks(&mut at_leg, &above, &outputs);
         self.prune(&mut at_leg, &mut above, &mut outputs);
         let mut legs: Vec<Rel> =
             self.legs.into_iter().zip(at_leg).map(|(leg, predicates)| filtered(leg, predicates)).collect();
@@ -269,6 +315,29 @@ impl Block {
             _ => Rel::InnerJoin(InnerJoin { legs, predicates: above }),
         };
         projected(input, outputs)
+    }
+
+    /// Turns legs that are MARK joins into semi or anti joins, where the mark is only filtered on.
+    fn resolve_marks(&mut self, at_leg: &mut [Vec<Expr>], above: &[Expr], outputs: &[(String, Expr)]) {
+        for (leg, predicates) in at_leg.iter_mut().enumerate() {
+            if !quantified::is_mark(&self.legs[leg]) {
+                continue;
+            }
+            let mark = self.widths[leg] - 1;
+            let whole = self.start_of(leg) + mark;
+            let elsewhere = above.iter().chain(outputs.iter().map(|(_, expr)| expr));
+            if elsewhere.into_iter().any(|expr| expr.columns().contains(&whole)) {
+                continue;
+            }
+            let about: Vec<usize> =
+                (0..predicates.len()).filter(|at| predicates[*at].columns().contains(&mark)).collect();
+            let [at] = about.as_slice() else { continue };
+            if let Some(demand) = quantified::demand_on(&predicates[*at], mark) {
+                predicates.remove(*at);
+                let join = std::mem::replace(&mut self.legs[leg], nothing());
+                self.legs[leg] = flatten(quantified::keep(join, demand));
+            }
+        }
     }
 
     /// Narrows scans at legs to the columns that the block reads.
@@ -297,7 +366,8 @@ impl Block {
                     scan.positions = keep.iter().map(|column| scan.positions[*column]).collect();
                     keep
                 }
-                _ => (0..width).collect(),
+                // Without the mark that was resolved, if it was.
+                other => (0..other.columns().len()).collect(),
             };
             let narrowed = |column: usize| keep.binary_search(&column).unwrap_or(0);
             for predicate in &mut at_leg[leg] {

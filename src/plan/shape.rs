@@ -31,6 +31,17 @@ impl JoinKind {
 }
 
 impl Join {
+    /// All conditions as conjuncts over both sides' columns, side by side.
+    pub fn demands(&self) -> Vec<Expr> {
+        let width = self.left.columns().len();
+        let conditions = self.conditions.iter().map(|condition| Expr::Comparison {
+            op: condition.op,
+            left: Box::new(condition.left.clone()),
+            right: Box::new(condition.right.clone().with_columns(&|column| column + width)),
+        });
+        conditions.chain(self.predicates.iter().cloned()).collect()
+    }
+
     /// The same join with its sides exchanged, as another kind.
     #[must_use]
     pub fn swapped(&self, kind: JoinKind) -> Join {

@@ -3,7 +3,7 @@
 
 use super::expr::{Expr, SortKey};
 use super::facts::operator_name;
-use super::rel::{Aggregate, AggregateCall, FrameUnit, Rel, Window, WindowCall};
+use super::rel::{Aggregate, AggregateCall, FrameUnit, JoinKind, Rel, Window, WindowCall};
 use super::types::DataType;
 
 /// The first operator in `rel` whose result may differ between two runs over the same tables, with the reason.
@@ -27,6 +27,13 @@ fn tie(node: &Rel) -> Option<String> {
         Rel::Limit(limit) => match &*limit.input {
             Rel::Sort(sort) if is_total(&sort.keys, &sort.input) => None,
             _ => Some("which rows it keeps is open where the ORDER BY below it leaves ties".into()),
+        },
+        Rel::Join(join) => match join.kind {
+            JoinKind::Positional => Some("pairs rows by their place".into()),
+            JoinKind::AsOfInner | JoinKind::AsOfLeft | JoinKind::AsOfRight | JoinKind::AsOfFull => {
+                Some("which of several equally near rows it takes is open".into())
+            }
+            _ => None,
         },
         _ => None,
     }
