@@ -143,15 +143,18 @@ fn offences(check: impl Fn(&SourceFile) -> Vec<String>) -> Vec<String> {
 fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
+        if is_test_module(&path) {
+            continue;
+        }
         if path.is_dir() {
             collect(&path, paths);
-        } else if path.extension().is_some_and(|extension| extension == "rs") && !is_test_module(&path) {
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             paths.push(path);
         }
     }
 }
 
-/// Whether the parent module declares this file under `#[cfg(test)]`.
+/// Whether the parent module declares this file or folder under `#[cfg(test)]`.
 fn is_test_module(path: &Path) -> bool {
     let name = path.file_stem().unwrap().to_string_lossy().into_owned();
     let folder = path.parent().unwrap();
