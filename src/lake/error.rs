@@ -74,6 +74,16 @@ pub enum LakeError {
         /// The snapshot asked for.
         snapshot: String,
     },
+    /// The rows of a table at an old snapshot cannot be trusted.
+    #[error("table {table} cannot be read as it was at snapshot {snapshot}: {detail}")]
+    UnreadablePast {
+        /// The table.
+        table: String,
+        /// The snapshot.
+        snapshot: SnapshotId,
+        /// Why.
+        detail: String,
+    },
     /// The statement was interrupted.
     #[error("interrupted")]
     Interrupted,
@@ -172,6 +182,7 @@ impl LakeError {
             Self::Conflict { .. } | Self::MovedOn { .. } => "try again",
             Self::VanishedFile { .. } => "try again; if it stays away, the lake has lost data",
             Self::NoSnapshot { .. } => "it may have been expired; see the list of snapshots",
+            Self::UnreadablePast { .. } => "recompute what depends on it",
             Self::DiskFull { .. } => "make room, or name another temp directory",
             Self::OutOfMemory { .. } => "raise the memory limit",
             Self::UnreadableType { .. } => "cast it to VARCHAR",
@@ -187,7 +198,6 @@ impl LakeError {
     }
 
     /// Whether a statement failed because a table that it names does not exist.
-    #[allow(dead_code, reason = "used by the catalog room next")]
     pub(super) fn is_missing_table(&self) -> bool {
         matches!(self, Self::Sql { class, message, .. } if class == "Catalog" && message.contains("does not exist"))
     }

@@ -1,8 +1,8 @@
 //! The lake: the only room that names `duckdb::`.
 //!
 //! It opens a DuckLake catalog in a DuckDB of its own ([`Lake`]), answers questions about snapshots, tables and columns
-//! ([`catalog`]), says whether a table's past can be trusted ([`guards`]), and reads the exact net change of one table
-//! between two snapshots ([`net_change`]).
+//! (ids, names and columns at any snapshot), says whether a table's past can be trusted (guards), and reads the exact net change of one table
+//! between two snapshots (net change).
 //!
 //! Invariants: a catalog is never created or migrated unasked; the optimizers that make reads of old versions wrong are
 //! off before the first read; no error, log line or `Debug` output of this room holds a credential.
@@ -10,16 +10,23 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+mod catalog;
 mod error;
 mod extensions;
+mod guards;
+mod net_change;
 mod options;
 mod redact;
 mod session;
 mod text;
 mod transaction;
+mod types;
 mod value;
 
+pub use catalog::{ChangedTables, Snapshot, TableColumn, TableIdentity};
 pub use error::LakeError;
+pub use guards::{Guard, GuardFailure};
+pub use net_change::{Method, NetChange, NetChangeRequest, Tuning};
 pub use options::{Access, LakeOptions};
 pub use session::{Lake, OutputColumn, Rows, Stability};
 pub use text::{identifier, literal};

@@ -1,7 +1,7 @@
 //! A session: one DuckDB in memory with one lake attached.
 
 use super::{
-    LakeError, LakeOptions, SnapshotId, Transaction, Value,
+    LakeError, LakeOptions, SnapshotId, TableId, Transaction, Value,
     extensions::Extensions,
     options::CatalogKind,
     redact::Redactor,
@@ -9,7 +9,7 @@ use super::{
 };
 use duckdb::{Connection, arrow::datatypes::DataType};
 use std::{
-    cell::RefCell,
+    cell::{OnceCell, RefCell},
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
@@ -48,9 +48,17 @@ pub enum Stability {
     Volatile,
 }
 
+/// What DuckLake says of an attached lake.
+struct Attached {
+    data_path: String,
+    catalog_type: String,
+}
+
 /// A session: one DuckDB in memory with one lake attached.
 pub struct Lake {
     connection: Connection,
+    /// Reads files that never change without a part in the transaction, which a failure would abort.
+    side: Connection,
     alias: String,
     metadata: String,
     extensions: Extensions,
@@ -58,8 +66,10 @@ pub struct Lake {
     pinned_by_attach: bool,
     /// Held as long as the connection, and released after it: fields drop in order.
     _hold: Option<Hold>,
-    /// What [`Lake::data_path`] found; it does not change while the lake is attached.
-    data_path: RefCell<Option<String>>,
+    /// What DuckLake says of itself; it does not change while the lake is attached.
+    attached: OnceCell<Attached>,
+    /// Tables whose file paths were seen to be what DuckLake calls the files.
+    known_paths: RefCell<BTreeSet<(TableId, String)>>,
 }
 
 impl std::fmt::Debug for Lake {
@@ -87,15 +97,18 @@ impl Lake {
         let schema = options.metadata_schema.as_deref().map(|schema| format!(".{}", identifier(schema)));
         let metadata =
             format!("{}{}", identifier(&format!("__ducklake_metadata_{}", options.alias)), schema.unwrap_or_default());
+        let side = connection.try_clone().map_err(|error| LakeError::from_engine(&error, &redactor))?;
         let lake = Self {
             connection,
+            side,
             alias: options.alias.clone(),
             metadata,
             extensions,
             redactor,
             pinned_by_attach: options.at.is_some(),
             _hold: hold,
-            data_path: RefCell::default(),
+            attached: OnceCell::new(),
+            known_paths: RefCell::default(),
         };
         lake.configure(options)?;
         lake.load_extensions(options)?;
@@ -185,7 +198,17 @@ impl Lake {
     /// Runs a statement and returns its rows.
     pub fn query(&self, sql: &str) -> Result<Rows, LakeError> {
         tracing::trace!(sql = %self.redactor.redact(sql), "query");
-        let mut statement = self.connection.prepare(sql).map_err(|error| self.error(&error))?;
+        self.query_on(&self.connection, sql)
+    }
+
+    /// Runs a statement outside of any transaction and returns its rows.
+    pub(super) fn query_aside(&self, sql: &str) -> Result<Rows, LakeError> {
+        tracing::trace!(sql = %self.redactor.redact(sql), "query aside");
+        self.query_on(&self.side, sql)
+    }
+
+    fn query_on(&self, connection: &Connection, sql: &str) -> Result<Rows, LakeError> {
+        let mut statement = connection.prepare(sql).map_err(|error| self.error(&error))?;
         statement.raw_execute().map_err(|error| self.error(&error))?;
         let schema = statement.schema();
         let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
@@ -304,8 +327,8 @@ impl Lake {
 
     /// A handle that interrupts the statement that is running, from any thread.
     pub fn interrupt_handle(&self) -> impl Fn() + Send + Sync + 'static {
-        let handle = self.connection.interrupt_handle();
-        move || handle.interrupt()
+        let handles = [self.connection.interrupt_handle(), self.side.interrupt_handle()];
+        move || handles.iter().for_each(|handle| handle.interrupt())
     }
 
     /// The name under which the lake is attached.
@@ -320,19 +343,31 @@ impl Lake {
 
     /// Where the data files are, as attached.
     pub fn data_path(&self) -> Result<String, LakeError> {
-        if let Some(path) = self.data_path.borrow().as_ref() {
-            return Ok(path.clone());
-        }
-        let sql = format!("SELECT data_path FROM ducklake_settings({})", literal(&self.alias));
-        let path = self.query_value(&sql)?.as_str()?.to_owned();
-        self.data_path.replace(Some(path.clone()));
-        Ok(path)
+        Ok(self.attached()?.data_path.clone())
     }
 
     /// The kind of the catalog's database, as DuckLake calls it: `duckdb`, `sqlite`, `postgres`.
     pub fn catalog_type(&self) -> Result<String, LakeError> {
-        let sql = format!("SELECT catalog_type FROM ducklake_settings({})", literal(&self.alias));
-        Ok(self.query_value(&sql)?.as_str()?.to_owned())
+        Ok(self.attached()?.catalog_type.clone())
+    }
+
+    fn attached(&self) -> Result<&Attached, LakeError> {
+        if let Some(attached) = self.attached.get() {
+            return Ok(attached);
+        }
+        let sql = format!("SELECT data_path, catalog_type FROM ducklake_settings({})", literal(&self.alias));
+        let row = self.query_one(&sql)?;
+        let text = |index: usize| row.get(index).unwrap_or(&Value::Null).as_str().map(str::to_owned);
+        let attached = Attached { data_path: text(0)?, catalog_type: text(1)? };
+        Ok(self.attached.get_or_init(|| attached))
+    }
+
+    pub(super) fn knows_path(&self, table: TableId, base: &str) -> bool {
+        self.known_paths.borrow().contains(&(table, base.to_owned()))
+    }
+
+    pub(super) fn remember_path(&self, table: TableId, base: &str) {
+        self.known_paths.borrow_mut().insert((table, base.to_owned()));
     }
 
     /// Whether the data files are encrypted.

@@ -1,0 +1,130 @@
+//! Says whether the past of a table can be trusted.
+//!
+//! DuckLake dates some deletes back into snapshots that were already read, and some states of its metadata make it read
+//! wrong rows. What can be told beforehand is told here; nothing is repaired.
+
+use super::{
+    LakeError, SnapshotId, TableId, Transaction,
+    catalog::{VIRTUAL_COLUMNS, live},
+};
+use std::fmt;
+
+/// What can make a table's change unreadable as a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Guard {
+    /// The snapshot at the begin of the window does not exist any more.
+    Expired,
+    /// The table at the two ends of the window is not the same one.
+    Replaced,
+    /// The table has another number of rows at the begin of the window than when that snapshot was read.
+    BackDated,
+    /// A data file has two delete files at once, so its rows are read twice.
+    DoubledDeletes,
+    /// Deletes are kept as deletion vectors, which change the past.
+    DeletionVectors,
+    /// Bucket partitioning was added when there were files: reads by equality miss the older ones.
+    BucketPartitioning,
+    /// A column is named like a virtual one of DuckLake.
+    VirtualColumnName,
+}
+
+impl fmt::Display for Guard {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Expired => "expired",
+            Self::Replaced => "replaced",
+            Self::BackDated => "back-dated",
+            Self::DoubledDeletes => "doubled-deletes",
+            Self::DeletionVectors => "deletion-vectors",
+            Self::BucketPartitioning => "bucket-partitioning",
+            Self::VirtualColumnName => "virtual-column-name",
+        })
+    }
+}
+
+/// A guard that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuardFailure {
+    /// Which one.
+    pub guard: Guard,
+    /// What was found.
+    pub detail: String,
+    /// Whether the rows at the begin of the window can be read as they were when that snapshot was taken in: the
+    /// difference of two full reads is right then.
+    pub past_readable: bool,
+}
+
+impl Transaction<'_> {
+    /// The guards of a table that do not hold for a window; none if its change can be read as a change.
+    /// `recorded_count` is how many rows it had when `from` was taken in.
+    pub fn check_guards(
+        &self,
+        id: TableId,
+        from: SnapshotId,
+        to: SnapshotId,
+        recorded_count: Option<u64>,
+    ) -> Result<Vec<GuardFailure>, LakeError> {
+        let mut failures = Vec::new();
+        let mut fail = |guard: Guard, past_readable: bool, detail: String| {
+            failures.push(GuardFailure { guard, detail, past_readable });
+        };
+        if !self.snapshot_exists(from)? {
+            fail(Guard::Expired, false, format!("snapshot {from} was expired"));
+            return Ok(failures);
+        }
+        let history = self.history(id, from, to)?;
+        let (Some(old), Some(_)) = (history.identity(from), history.identity(to)) else {
+            fail(Guard::Replaced, false, format!("table {id} does not exist at both {from} and {to}"));
+            return Ok(failures);
+        };
+        if self.has_deletion_vectors(id)? {
+            fail(Guard::DeletionVectors, false, "a delete file is a deletion vector".to_owned());
+        }
+        for (at, past_readable) in [(from, false), (to, true)] {
+            let files = self.doubled_deletes(id, at)?;
+            if !files.is_empty() {
+                let detail = format!("two delete files at {at} for data file {}", files.join(", "));
+                fail(Guard::DoubledDeletes, past_readable, detail);
+            }
+        }
+        if let Some(recorded) = recorded_count {
+            let count = self.count_at(old, from)?;
+            if count != recorded {
+                let detail = format!("{count} rows at {from}, where {recorded} were read");
+                fail(Guard::BackDated, false, detail);
+            }
+        }
+        if self.has_late_buckets(id)? {
+            let detail = "files are older than the table's bucket partitioning".to_owned();
+            fail(Guard::BucketPartitioning, true, detail);
+        }
+        if let Some(name) = history.name_ever_among(&VIRTUAL_COLUMNS) {
+            fail(Guard::VirtualColumnName, true, format!("column {name}"));
+        }
+        Ok(failures)
+    }
+
+    /// Data files with more than one delete file at a snapshot.
+    fn doubled_deletes(&self, id: TableId, at: SnapshotId) -> Result<Vec<String>, LakeError> {
+        let rows = self.query(&format!(
+            "SELECT d.data_file_id::BIGINT FROM {}.ducklake_delete_file d WHERE d.table_id = {id} AND {} \
+             GROUP BY 1 HAVING count(*) > 1 ORDER BY 1",
+            self.metadata(),
+            live("d", at)
+        ))?;
+        rows.rows.iter().flatten().map(|file| file.as_u64().map(|file| file.to_string())).collect()
+    }
+
+    /// Whether live files are of another partitioning than the present one by buckets.
+    fn has_late_buckets(&self, id: TableId) -> Result<bool, LakeError> {
+        let metadata = self.metadata();
+        self.query_value(&format!(
+            "SELECT count(*) > 0 FROM {metadata}.ducklake_partition_info pi \
+             JOIN {metadata}.ducklake_partition_column pc USING (partition_id, table_id) \
+             JOIN {metadata}.ducklake_data_file f USING (table_id) \
+             WHERE pi.table_id = {id} AND pi.end_snapshot IS NULL AND pc.transform LIKE 'bucket%' \
+             AND f.end_snapshot IS NULL AND f.partition_id IS DISTINCT FROM pi.partition_id"
+        ))?
+        .as_bool()
+    }
+}
