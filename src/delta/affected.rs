@@ -12,7 +12,7 @@
 //! - Source: rules for non-distributive operators by recomputation of affected groups, Gupta and Mumick, 1995.
 
 use super::construct::{by_keys, consolidated, distinct, negated, union_all, weighted};
-use super::{Derivation, NotIncremental, Term, at_new};
+use super::{Derivation, NotIncremental, Term};
 use crate::plan::expr::Expr;
 use crate::plan::rel::{Aggregate, Distinct, JoinKind, Rel, SetOperation, Window};
 
@@ -21,13 +21,13 @@ fn term(
     input: &Rel,
     keys: Vec<(String, Expr)>,
     operator: &dyn Fn(Rel) -> Rel,
-    derivation: &mut Derivation<'_>,
+    derivation: &mut Derivation,
 ) -> Result<Vec<Term>, NotIncremental> {
     let leg = derivation.leg(input);
     let Some(delta) = derivation.delta(input)? else {
         return Ok(vec![Term { leg, rel: None }]);
     };
-    let (mut after, mut before) = (at_new(input), derivation.at_old(input));
+    let (mut after, mut before) = (derivation.at_new(input), derivation.at_old(input));
     if !keys.is_empty() {
         let exprs: Vec<Expr> = keys.iter().map(|(_, expr)| expr.clone()).collect();
         let affected = derivation.stage("affected_keys", distinct(consolidated(delta), keys));
@@ -42,14 +42,14 @@ fn term(
 pub(super) fn distinct_on_terms(
     node: &Distinct,
     on: &[Expr],
-    derivation: &mut Derivation<'_>,
+    derivation: &mut Derivation,
 ) -> Result<Vec<Term>, NotIncremental> {
     let operator = |input| Rel::Distinct(Distinct { input: Box::new(input), ..node.clone() });
     term(&node.input, named(on.iter()), &operator, derivation)
 }
 
 /// Window functions; the keys are the partition expressions that all of them share.
-pub(super) fn window_terms(window: &Window, derivation: &mut Derivation<'_>) -> Result<Vec<Term>, NotIncremental> {
+pub(super) fn window_terms(window: &Window, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
     let shared = window.functions.first().map_or(&[][..], |call| &call.partition_by);
     let shared = shared.iter().filter(|expr| window.functions.iter().all(|call| call.partition_by.contains(expr)));
     let operator = |input| Rel::Window(Window { input: Box::new(input), ..window.clone() });
@@ -57,27 +57,21 @@ pub(super) fn window_terms(window: &Window, derivation: &mut Derivation<'_>) -> 
 }
 
 /// One grouping set.
-pub(super) fn aggregate_terms(
-    aggregate: &Aggregate,
-    derivation: &mut Derivation<'_>,
-) -> Result<Vec<Term>, NotIncremental> {
+pub(super) fn aggregate_terms(aggregate: &Aggregate, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
     let operator = |input| Rel::Aggregate(Aggregate { input: Box::new(input), ..aggregate.clone() });
     term(&aggregate.input, aggregate.groups.clone(), &operator, derivation)
 }
 
 /// Any deterministic operator as a whole: its new rows minus its old ones.
-pub(super) fn whole_terms(rel: &Rel, derivation: &Derivation<'_>) -> Vec<Term> {
+pub(super) fn whole_terms(rel: &Rel, derivation: &Derivation) -> Vec<Term> {
     let leg = derivation.leg(rel);
-    let both = vec![weighted(at_new(rel), 1), negated(weighted(derivation.at_old(rel), 1))];
+    let both = vec![weighted(derivation.at_new(rel), 1), negated(weighted(derivation.at_old(rel), 1))];
     let rel = if leg.changed { union_all(both).map(consolidated) } else { None };
     vec![Term { leg, rel }]
 }
 
 /// `EXCEPT` and `INTERSECT`, with `ALL` or without: the keys are the rows that changed on either side.
-pub(super) fn set_terms(
-    operation: &SetOperation,
-    derivation: &mut Derivation<'_>,
-) -> Result<Vec<Term>, NotIncremental> {
+pub(super) fn set_terms(operation: &SetOperation, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
     let whole = Rel::SetOperation(operation.clone());
     let leg = derivation.leg(&whole);
     let mut deltas = Vec::new();
@@ -91,7 +85,7 @@ pub(super) fn set_terms(
         super::construct::references(&operation.columns, 0).into_iter().map(|(_, expr)| expr).collect();
     let affected = derivation.stage("affected_rows", distinct(delta, named(exprs.iter())));
     let restricted = |input: Rel| by_keys(JoinKind::Semi, input, exprs.clone(), affected.clone());
-    let after = operation.inputs.iter().map(|input| restricted(at_new(input))).collect();
+    let after = operation.inputs.iter().map(|input| restricted(derivation.at_new(input))).collect();
     let before = operation.inputs.iter().map(|input| restricted(derivation.at_old(input))).collect();
     let both =
         [after, before].map(|inputs| weighted(Rel::SetOperation(SetOperation { inputs, ..operation.clone() }), 1));

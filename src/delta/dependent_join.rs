@@ -17,17 +17,17 @@
 use super::construct::{by_keys, consolidated, distinct, negated, union_all, weighted};
 use super::probe::weight_last;
 use super::semi_join::against;
-use super::{Derivation, NotIncremental, Term, at_new};
+use super::{Derivation, NotIncremental, Term};
 use crate::plan::expr::{Comparison, Expr};
 use crate::plan::rel::{DependentJoin, Join, JoinKind, Rel};
 
 /// The left side's terms with the subquery's new state, and one term for the subquery's change.
-pub(super) fn terms(node: &DependentJoin, derivation: &mut Derivation<'_>) -> Result<Vec<Term>, NotIncremental> {
+pub(super) fn terms(node: &DependentJoin, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
     let join = &node.join;
     let mut terms = derivation.terms(&join.left)?;
     for term in &mut terms {
         if let Some(delta) = term.rel.take() {
-            let joined = dependent(node, against(join, delta, at_new(&join.right)), derivation);
+            let joined = dependent(node, against(join, delta, derivation.at_new(&join.right)), derivation);
             term.rel = Some(match join.kind {
                 JoinKind::Semi | JoinKind::Anti => joined,
                 _ => weight_last(joined, join.left.columns().len()),
@@ -39,7 +39,7 @@ pub(super) fn terms(node: &DependentJoin, derivation: &mut Derivation<'_>) -> Re
     Ok(terms)
 }
 
-fn subquery_changed(node: &DependentJoin, derivation: &mut Derivation<'_>) -> Result<Option<Rel>, NotIncremental> {
+fn subquery_changed(node: &DependentJoin, derivation: &mut Derivation) -> Result<Option<Rel>, NotIncremental> {
     let join = &node.join;
     if !derivation.changes.touch(&join.right) {
         return Ok(None);
@@ -60,7 +60,7 @@ fn subquery_changed(node: &DependentJoin, derivation: &mut Derivation<'_>) -> Re
     };
     let candidates = by_keys(JoinKind::Semi, derivation.at_old(&join.left), node.keys.clone(), affected);
     let candidates = derivation.stage("candidates", candidates);
-    let states = [at_new(&join.right), derivation.at_old(&join.right)];
+    let states = [derivation.at_new(&join.right), derivation.at_old(&join.right)];
     let [after, before] = states.map(|right| {
         let join = Join { left: Box::new(candidates.clone()), right: Box::new(right), ..join.clone() };
         weighted(dependent(node, Rel::Join(join), derivation), 1)
@@ -69,7 +69,7 @@ fn subquery_changed(node: &DependentJoin, derivation: &mut Derivation<'_>) -> Re
 }
 
 /// The node again over other inputs, under an id of its own.
-fn dependent(node: &DependentJoin, join: Rel, derivation: &mut Derivation<'_>) -> Rel {
+fn dependent(node: &DependentJoin, join: Rel, derivation: &mut Derivation) -> Rel {
     let Rel::Join(mut join) = join else { return join };
     let id = derivation.fresh_id();
     *join.right = rename_keys(*join.right, node.id, id);

@@ -10,13 +10,13 @@
 //! - Source: DBSP, section 5 (incremental distinct).
 
 use super::construct::{by_keys, compare, consolidated, filter, integer, project, references, union_all, weighted};
-use super::{Derivation, NotIncremental, Term, at_new};
+use super::{Derivation, NotIncremental, Term};
 use crate::plan::expr::{Comparison, Expr};
 use crate::plan::rel::{JoinKind, Rel};
 use crate::plan::types::DataType;
 
 /// One term: the rows that came into being or ceased to be.
-pub(super) fn terms(input: &Rel, derivation: &mut Derivation<'_>) -> Result<Vec<Term>, NotIncremental> {
+pub(super) fn terms(input: &Rel, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
     let leg = derivation.leg(input);
     let Some(delta) = derivation.delta(input)? else {
         return Ok(vec![Term { leg, rel: None }]);
@@ -25,12 +25,11 @@ pub(super) fn terms(input: &Rel, derivation: &mut Derivation<'_>) -> Result<Vec<
     let changed = derivation.stage("changed_rows", consolidated(delta));
     let keys: Vec<Expr> = references(&columns, 0).into_iter().map(|(_, expr)| expr).collect();
     let weight = Expr::column(columns.len(), DataType::BigInt);
-    let flips = [(Comparison::Greater, derivation.at_old(input), 1), (Comparison::Less, at_new(input), -1)].map(
-        |(op, state, sign)| {
+    let flips = [(Comparison::Greater, derivation.at_old(input), 1), (Comparison::Less, derivation.at_new(input), -1)]
+        .map(|(op, state, sign)| {
             let moved = filter(changed.clone(), vec![compare(op, weight.clone(), integer(0))]);
             let rows = project(moved, references(&columns, 0));
             weighted(by_keys(JoinKind::Anti, rows, keys.clone(), state), sign)
-        },
-    );
+        });
     Ok(vec![Term { leg, rel: union_all(flips.into()) }])
 }

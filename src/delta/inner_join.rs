@@ -14,14 +14,14 @@
 //!   R⁺ ⋈ ΔS = {(1,1): +2}: together the +3 from 1 to 4 rows.
 //! - Source: Gupta and Mumick, Maintenance of Materialized Views (1995); Griffin and Libkin, SIGMOD 1995.
 
-use super::{Derivation, NotIncremental, Term, at_new};
+use super::{Derivation, NotIncremental, Term};
 use crate::plan::expr::Expr;
 use crate::plan::rel::{InnerJoin, Project, Rel};
 use crate::plan::shape::WEIGHT;
 use crate::plan::types::DataType;
 
 /// One term per leg, in the legs' order.
-pub(super) fn terms(join: &InnerJoin, derivation: &mut Derivation<'_>) -> Result<Vec<Term>, NotIncremental> {
+pub(super) fn terms(join: &InnerJoin, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
     (0..join.legs.len())
         .map(|position| {
             let rel = derivation.delta(&join.legs[position])?.map(|delta| term(join, position, delta, derivation));
@@ -31,11 +31,11 @@ pub(super) fn terms(join: &InnerJoin, derivation: &mut Derivation<'_>) -> Result
 }
 
 /// The summand in which the leg at `position` stands as its delta.
-fn term(join: &InnerJoin, position: usize, delta: Rel, derivation: &Derivation<'_>) -> Rel {
+fn term(join: &InnerJoin, position: usize, delta: Rel, derivation: &Derivation) -> Rel {
     let mut delta = Some(delta);
     let legs = join.legs.iter().enumerate().map(|(other, leg)| match other.cmp(&position) {
-        std::cmp::Ordering::Less => at_new(leg),
-        std::cmp::Ordering::Equal => delta.take().unwrap_or_else(|| at_new(leg)),
+        std::cmp::Ordering::Less => derivation.at_new(leg),
+        std::cmp::Ordering::Equal => delta.take().unwrap_or_else(|| derivation.at_new(leg)),
         std::cmp::Ordering::Greater => derivation.at_old(leg),
     });
     let legs: Vec<Rel> = legs.collect();

@@ -17,18 +17,18 @@
 use super::construct::{null, project, references, union_all};
 use super::probe::weight_last;
 use super::semi_join::{self, against, joined_back, moved};
-use super::{Derivation, NotIncremental, Term, at_new};
+use super::{Derivation, NotIncremental, Term};
 use crate::plan::expr::Expr;
 use crate::plan::rel::{InnerJoin, Join, JoinKind, Rel};
 use crate::plan::shape::WEIGHT;
 use crate::plan::types::DataType;
 
 /// The preserved side's terms against the new right side, and one term for the right side's change.
-pub(super) fn terms(join: &Join, derivation: &mut Derivation<'_>) -> Result<Vec<Term>, NotIncremental> {
+pub(super) fn terms(join: &Join, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
     let mut terms = derivation.terms(&join.left)?;
     for term in &mut terms {
         if let Some(delta) = term.rel.take() {
-            let joined = against(join, delta, at_new(&join.right));
+            let joined = against(join, delta, derivation.at_new(&join.right));
             term.rel = Some(weight_last(joined, join.left.columns().len()));
         }
     }
@@ -38,7 +38,7 @@ pub(super) fn terms(join: &Join, derivation: &mut Derivation<'_>) -> Result<Vec<
 }
 
 /// `L ⟗ R` as the left join and the padded anti join of its other side; a right row is preserved by the second.
-pub(super) fn full_terms(join: &Join, derivation: &mut Derivation<'_>) -> Result<Vec<Term>, NotIncremental> {
+pub(super) fn full_terms(join: &Join, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
     let left = Join { kind: JoinKind::Left, ..join.clone() };
     let mut terms = terms(&left, derivation)?;
     let dangling = join.swapped(JoinKind::Anti);
@@ -55,7 +55,7 @@ pub(super) fn full_terms(join: &Join, derivation: &mut Derivation<'_>) -> Result
 }
 
 /// The change that ΔR makes to the rows of L⁻.
-fn right_changed(join: &Join, delta: Rel, derivation: &mut Derivation<'_>) -> Option<Rel> {
+fn right_changed(join: &Join, delta: Rel, derivation: &mut Derivation) -> Option<Rel> {
     let right = join.right.columns();
     let moved = moved(join, delta, derivation);
     let matches = Rel::InnerJoin(InnerJoin {

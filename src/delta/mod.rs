@@ -23,9 +23,11 @@
 //! | scalar subquery, `IN`, `ANY`, `ALL`, `EXISTS` as a value | [`probe`] | linear in the left side |
 //! | correlated subquery, lateral | [`dependent_join`] | linear in the outer side |
 //! | `DISTINCT`, `UNION` | [`distinct`] | stateful |
-//! | window, `GROUP BY`, `DISTINCT ON`, `EXCEPT`, `INTERSECT`, `LIMIT`, recursive CTE | [`affected`] | non-linear |
+//! | `GROUP BY` and ungrouped aggregates kept in accumulators | [`accumulator`] | stateful |
+//! | window, other aggregates, `DISTINCT ON`, `EXCEPT`, `INTERSECT`, `LIMIT`, recursive CTE | [`affected`] | non-linear |
 //! | `GROUPING SETS`, `ROLLUP`, `CUBE` | [`grouping_sets`] | non-linear |
 
+pub mod accumulator;
 pub mod affected;
 pub mod constant;
 mod construct;
@@ -55,6 +57,7 @@ use crate::plan::shape::WEIGHT;
 use crate::plan::ties;
 use crate::plan::types::DataType;
 
+pub use accumulator::{ACCUMULATED, Accumulator, AccumulatorChange};
 pub use sign::Sign;
 
 /// What happened to a source in the window.
@@ -160,6 +163,8 @@ impl JoinMethod {
 pub struct DeltaPlan {
     /// Intermediate results in the order in which they must be made.
     pub steps: Vec<Step>,
+    /// The accumulator tables that change, and the steps that hold their rows.
+    pub accumulators: Vec<AccumulatorChange>,
     /// One term per leg; their bag union is the delta.
     pub terms: Vec<Term>,
     /// The signs that weights can have.
@@ -230,12 +235,19 @@ pub struct NotIncremental {
 }
 
 /// Derives the delta of `rel` (in normal form, see [`crate::plan::normalise`]) when its sources changed as `changes`
-/// says. The expressions of `rel` must be deterministic ([`facts::impurity`]).
-pub fn derive(rel: &Rel, changes: &Changes) -> Result<DeltaPlan, NotIncremental> {
-    let mut derivation = Derivation { changes, steps: Vec::new(), next_id: next_id(rel) };
+/// says. The expressions of `rel` must be deterministic ([`facts::impurity`]). `accumulators` are those whose scans
+/// stand in `rel` ([`accumulator::cut`]); of none, aggregates are recomputed for the groups that changed.
+pub fn derive(rel: &Rel, accumulators: &[Accumulator], changes: &Changes) -> Result<DeltaPlan, NotIncremental> {
+    let next_id = next_id(rel);
+    let mut derivation = Derivation { changes: changes.clone(), steps: Vec::new(), next_id, accumulated: Vec::new() };
+    for accumulator in accumulators {
+        accumulator.derive(&mut derivation)?;
+    }
     let terms = derivation.terms(rel)?.into_iter().map(|term| term.map(flatten)).collect();
     let join = contains_join(rel).then_some(JoinMethod::Telescoping);
-    Ok(DeltaPlan { steps: derivation.steps, terms, sign: sign::of(rel, changes), join })
+    let accumulators = derivation.accumulated.into_iter().map(|change| change.names).collect();
+    let sign = sign::of(rel, &derivation.changes);
+    Ok(DeltaPlan { steps: derivation.steps, accumulators, terms, sign, join })
 }
 
 /// Whether every node of `rel` has a delta rule, and its past can be computed again; the first node in the way is named.
@@ -244,7 +256,7 @@ pub fn check(rel: &Rel) -> Result<(), NotIncremental> {
         return Err(NotIncremental { operator, reason });
     }
     let everything = facts::sources(rel).into_iter().map(|source| (source, Change::Mixed)).collect();
-    derive(rel, &everything).map(|_| ())
+    derive(rel, &[], &everything).map(|_| ())
 }
 
 fn contains_join(rel: &Rel) -> bool {
@@ -254,17 +266,32 @@ fn contains_join(rel: &Rel) -> bool {
 }
 
 /// A derivation under way.
-struct Derivation<'a> {
-    changes: &'a Changes,
+struct Derivation {
+    changes: Changes,
     steps: Vec<Step>,
     next_id: usize,
+    accumulated: Vec<Accumulated>,
 }
 
-impl Derivation<'_> {
+/// An accumulator table that changes: what its scans read.
+struct Accumulated {
+    names: AccumulatorChange,
+    delta: Rel,
+    after: Rel,
+}
+
+impl Derivation {
     /// The terms of the delta of `rel`, one per leg, unchanged legs included.
     fn terms(&mut self, rel: &Rel) -> Result<Vec<Term>, NotIncremental> {
         match rel {
-            Rel::Scan(scan) => Ok(vec![scan::term(scan, self)]),
+            Rel::Scan(scan) => Ok(vec![match self.accumulated_of(scan) {
+                Some(change) => {
+                    let mut exprs = scan::narrowed(scan);
+                    exprs.push(weight_at(change.delta.columns().len() - 1));
+                    Term { leg: self.leg(rel), rel: Some(construct::project(change.delta.clone(), exprs)) }
+                }
+                None => scan::term(scan, self),
+            }]),
             Rel::Values(_) | Rel::DependentKeys(_) => Ok(constant::terms()),
             Rel::TableFunction(function) => match &function.input {
                 None => Ok(constant::terms()),
@@ -321,9 +348,43 @@ impl Derivation<'_> {
         rel.clone().map_scans(&mut |scan| {
             if scan.pinned.is_none() {
                 let unchanged = self.changes.of_scan(scan) == Change::Unchanged;
-                scan.state = if unchanged { State::New } else { State::Old };
+                scan.state = if unchanged && scan.catalog != ACCUMULATED { State::New } else { State::Old };
             }
         })
+    }
+
+    /// `rel` as it is at `to`.
+    fn at_new(&self, rel: &Rel) -> Rel {
+        if let Rel::Scan(scan) = rel
+            && let Some(change) = self.accumulated_of(scan)
+        {
+            return construct::project(change.after.clone(), scan::narrowed(scan));
+        }
+        let mut rel = rel.clone();
+        if let Rel::Scan(scan) = &mut rel
+            && scan.pinned.is_none()
+        {
+            // An accumulator table that does not change has one state, the one it is in.
+            scan.state = if scan.catalog == ACCUMULATED { State::Old } else { State::New };
+        }
+        for input in rel.inputs_mut() {
+            *input = self.at_new(input);
+        }
+        rel
+    }
+
+    fn accumulated_of(&self, scan: &Scan) -> Option<&Accumulated> {
+        let mut changes = self.accumulated.iter();
+        changes.find(|change| scan.catalog == ACCUMULATED && change.names.name == scan.table)
+    }
+
+    /// Takes note that an accumulator table changes, and how.
+    fn record(&mut self, accumulator: &Accumulator, [old_rows, new_rows]: [&Rel; 2], delta: Rel, after: Rel) {
+        let step = |rel: &Rel| rel.scans().first().map_or_else(String::new, |scan| scan.table.clone());
+        let names =
+            AccumulatorChange { name: accumulator.name.clone(), old_rows: step(old_rows), new_rows: step(new_rows) };
+        self.changes.set(accumulator.source(), Change::Mixed);
+        self.accumulated.push(Accumulated { names, delta, after });
     }
 
     /// Keeps `rel` as a step of its own, and returns a scan of it.
@@ -378,11 +439,6 @@ fn next_id(rel: &Rel) -> usize {
 fn without_rule(rel: &Rel) -> NotIncremental {
     let reason = "has no delta rule yet, so the view is recomputed and the difference written";
     NotIncremental { operator: facts::operator_name(rel), reason: reason.into() }
-}
-
-/// `rel` as it is at `to`.
-fn at_new(rel: &Rel) -> Rel {
-    rel.clone().at(State::New)
 }
 
 /// A reference to the weight of a delta with `width` columns before it.

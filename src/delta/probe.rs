@@ -16,17 +16,17 @@
 
 use super::construct::{negated, project, references, union_all, weighted};
 use super::semi_join::against;
-use super::{Derivation, NotIncremental, Term, at_new};
+use super::{Derivation, NotIncremental, Term};
 use crate::plan::quantified::may_match;
 use crate::plan::rel::{Join, JoinKind, Rel};
 
 /// The left side's terms against the new right side, and one term for the right side's change.
-pub(super) fn terms(join: &Join, derivation: &mut Derivation<'_>) -> Result<Vec<Term>, NotIncremental> {
+pub(super) fn terms(join: &Join, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
     let mut terms = derivation.terms(&join.left)?;
     let width = join.left.columns().len();
     for term in &mut terms {
         if let Some(delta) = term.rel.take() {
-            term.rel = Some(weight_last(against(join, delta, at_new(&join.right)), width));
+            term.rel = Some(weight_last(against(join, delta, derivation.at_new(&join.right)), width));
         }
     }
     let rel = derivation.delta(&join.right)?.and_then(|delta| {
@@ -42,7 +42,7 @@ pub(super) fn terms(join: &Join, derivation: &mut Derivation<'_>) -> Result<Vec<
             let join = Join { left: Box::new(candidates.clone()), right: Box::new(right), ..join.clone() };
             weighted(Rel::Join(join), 1)
         };
-        union_all(vec![answered(at_new(&join.right)), negated(answered(derivation.at_old(&join.right)))])
+        union_all(vec![answered(derivation.at_new(&join.right)), negated(answered(derivation.at_old(&join.right)))])
     });
     terms.push(Term { leg: derivation.leg(&join.right), rel });
     Ok(terms)

@@ -9,11 +9,12 @@
 //! - Source: the definition of a Z-set delta (Budiu et al., DBSP, 2023, section 3).
 
 use super::{Change, Derivation, Term};
+use crate::plan::expr::Expr;
 use crate::plan::rel::{Column, Rel, Scan, State};
 use crate::plan::shape::WEIGHT_POSITION;
 
 /// The scan's one term.
-pub(super) fn term(scan: &Scan, derivation: &Derivation<'_>) -> Term {
+pub(super) fn term(scan: &Scan, derivation: &Derivation) -> Term {
     let rel = (derivation.changes.of_scan(scan) != Change::Unchanged).then(|| {
         let mut delta = scan.clone();
         delta.state = State::Delta;
@@ -22,4 +23,10 @@ pub(super) fn term(scan: &Scan, derivation: &Derivation<'_>) -> Term {
         Rel::Scan(delta)
     });
     Term { leg: derivation.leg(&Rel::Scan(scan.clone())), rel }
+}
+
+/// The columns of `scan` out of a relation with all columns of its table.
+pub(super) fn narrowed(scan: &Scan) -> Vec<(String, Expr)> {
+    let columns = scan.columns.iter().zip(&scan.positions);
+    columns.map(|(column, at)| (column.name.clone(), Expr::column(*at, column.data_type.clone()))).collect()
 }

@@ -15,18 +15,18 @@
 //!   probed state per row.
 
 use super::construct::{compare, distinct, filter, integer, net_per_group, project, references, union_all, weighted};
-use super::{Derivation, NotIncremental, Term, at_new};
+use super::{Derivation, NotIncremental, Term};
 use crate::plan::expr::{Comparison, Expr};
 use crate::plan::rel::{InnerJoin, Join, JoinKind, Rel};
 use crate::plan::shape::WEIGHT;
 use crate::plan::types::DataType;
 
 /// The left side's terms against the new right side, and one term for the right side's change.
-pub(super) fn terms(join: &Join, derivation: &mut Derivation<'_>) -> Result<Vec<Term>, NotIncremental> {
+pub(super) fn terms(join: &Join, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
     let mut terms = derivation.terms(&join.left)?;
     for term in &mut terms {
         if let Some(delta) = term.rel.take() {
-            term.rel = Some(against(join, delta, at_new(&join.right)));
+            term.rel = Some(against(join, delta, derivation.at_new(&join.right)));
         }
     }
     let rel = derivation.delta(&join.right)?.map(|delta| {
@@ -67,7 +67,7 @@ pub(super) struct Moved {
 }
 
 /// Finds the left rows whose being matched changed.
-pub(super) fn moved(join: &Join, delta: Rel, derivation: &mut Derivation<'_>) -> Moved {
+pub(super) fn moved(join: &Join, delta: Rel, derivation: &mut Derivation) -> Moved {
     let left = join.left.columns();
     let delta = derivation.stage("right_delta", delta);
     let candidates = Rel::Join(Join {
@@ -99,8 +99,11 @@ pub(super) fn moved(join: &Join, delta: Rel, derivation: &mut Derivation<'_>) ->
     let key_columns = keys.columns();
     let matches = Rel::InnerJoin(InnerJoin { legs: vec![keys, delta.clone()], predicates: demands.clone() });
     let affected = derivation.stage("affected", net_per_group(matches, references(&key_columns, 0)));
-    let flips = [(Comparison::Greater, derivation.at_old(&join.right), 1), (Comparison::Less, at_new(&join.right), -1)]
-        .map(|(op, right, sign)| unmatched(&affected, op, &demands, right, sign));
+    let flips = [
+        (Comparison::Greater, derivation.at_old(&join.right), 1),
+        (Comparison::Less, derivation.at_new(&join.right), -1),
+    ]
+    .map(|(op, right, sign)| unmatched(&affected, op, &demands, right, sign));
     let flips = union_all(flips.into()).unwrap_or(affected);
     Moved { candidates, delta, key, flips: derivation.stage("flips", flips) }
 }

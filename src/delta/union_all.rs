@@ -12,7 +12,7 @@ use super::{Derivation, NotIncremental, Term};
 use crate::plan::rel::Rel;
 
 /// The inputs' terms, one after the other.
-pub(super) fn terms(inputs: &[Rel], derivation: &mut Derivation<'_>) -> Result<Vec<Term>, NotIncremental> {
+pub(super) fn terms(inputs: &[Rel], derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
     let mut all = Vec::new();
     for input in inputs {
         all.extend(derivation.terms(input)?);

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::delta::STAGED;
-use crate::plan::expr::{Comparison, Conjunction, Constant, Expr, Literal, Operator};
+use crate::delta::{ACCUMULATED, STAGED};
+use crate::plan::expr::{CaseBranch, Comparison, Conjunction, Constant, Expr, Literal, Operator};
 use crate::plan::rel::{
     Aggregate, AggregateCall, Distinct, Join, JoinKind, LimitCount, Rel, Scan, SetOperation, SetOperator, State, Window,
 };
@@ -28,12 +28,21 @@ pub(super) struct Evaluation<'a> {
     current: State,
     ctes: Vec<(usize, Vec<Row>)>,
     pub(super) steps: BTreeMap<String, Vec<Row>>,
+    /// Accumulator tables as they were at `from`.
+    pub(super) accumulators: BTreeMap<String, Vec<Row>>,
     keys: Vec<(usize, Vec<Row>)>,
 }
 
 impl<'a> Evaluation<'a> {
     pub(super) fn at(world: &'a World, current: State) -> Self {
-        Evaluation { world, current, ctes: Vec::new(), steps: BTreeMap::new(), keys: Vec::new() }
+        Evaluation {
+            world,
+            current,
+            ctes: Vec::new(),
+            steps: BTreeMap::new(),
+            accumulators: BTreeMap::new(),
+            keys: Vec::new(),
+        }
     }
 }
 
@@ -43,6 +52,7 @@ pub(super) fn evaluate(expr: &Expr, row: &Row) -> Value {
         Expr::Literal(Literal { value: Some(Constant::Integer(digits)), .. }) => {
             Value::Integer(digits.parse().unwrap())
         }
+        Expr::Literal(Literal { value: Some(Constant::Boolean(value)), .. }) => Value::Boolean(*value),
         Expr::Literal(Literal { value: None, .. }) => Value::Null,
         Expr::Comparison { op, left, right } => {
             let (left, right) = (evaluate(left, row), evaluate(right, row));
@@ -51,6 +61,8 @@ pub(super) fn evaluate(expr: &Expr, row: &Row) -> Value {
                 _ if left == Value::Null || right == Value::Null => Value::Null,
                 Comparison::Equal => Value::Boolean(left == right),
                 Comparison::NotEqual => Value::Boolean(left != right),
+                Comparison::LessOrEqual => Value::Boolean(left <= right),
+                Comparison::GreaterOrEqual => Value::Boolean(left >= right),
                 Comparison::Less => Value::Boolean(left < right),
                 Comparison::Greater => Value::Boolean(left > right),
                 other => panic!("no {other:?} here"),
@@ -67,6 +79,14 @@ pub(super) fn evaluate(expr: &Expr, row: &Row) -> Value {
                 Value::Boolean(!decides)
             }
         }
+        Expr::Operator { op: Operator::Coalesce, operands, .. } => {
+            let mut values = operands.iter().map(|operand| evaluate(operand, row));
+            values.find(|value| *value != Value::Null).unwrap_or(Value::Null)
+        }
+        Expr::Case { branches, otherwise, .. } => {
+            let holds = |branch: &&CaseBranch| evaluate(&branch.condition, row) == Value::Boolean(true);
+            evaluate(branches.iter().find(holds).map_or(otherwise, |branch| &branch.value), row)
+        }
         Expr::Operator { op, operands, .. } => match (op, evaluate(&operands[0], row)) {
             (Operator::IsNull, value) => Value::Boolean(value == Value::Null),
             (Operator::Not, Value::Boolean(value)) => Value::Boolean(!value),
@@ -78,8 +98,8 @@ pub(super) fn evaluate(expr: &Expr, row: &Row) -> Value {
             match (call.name.as_str(), values.as_slice()) {
                 ("list_value", _) => Value::List(values),
                 ("+", [Value::Integer(left), Value::Integer(right)]) => Value::Integer(left + right),
-                ("+", _) => Value::Null,
                 ("*", [Value::Integer(left), Value::Integer(right)]) => Value::Integer(left * right),
+                ("+" | "*", _) => Value::Null,
                 other => panic!("no {other:?} here"),
             }
         }
@@ -101,7 +121,14 @@ pub(super) fn rows(rel: &Rel, on: &mut Evaluation<'_>) -> Vec<Row> {
         Rel::Scan(scan) if scan.catalog == STAGED => {
             on.steps[&scan.table].iter().map(|row| narrowed(scan, row)).collect()
         }
+        Rel::Scan(scan) if scan.catalog == ACCUMULATED => {
+            assert_eq!(scan.state, State::Old);
+            on.accumulators[&scan.table].iter().map(|row| narrowed(scan, row)).collect()
+        }
         Rel::Scan(scan) => scan_rows(scan, on),
+        Rel::Values(values) => {
+            values.rows.iter().map(|row| row.iter().map(|expr| evaluate(expr, &Vec::new())).collect()).collect()
+        }
         Rel::Project(project) => {
             let project_row = |row: &Row| project.exprs.iter().map(|(_, expr)| evaluate(expr, row)).collect();
             rows(&project.input, on).iter().map(project_row).collect()
@@ -284,19 +311,24 @@ fn group_rows(aggregate: &Aggregate, set: &[usize], input: &[Row]) -> Vec<Row> {
             let place = set.iter().position(|group| *group == position);
             place.map_or(Value::Null, |place| key[place].clone())
         };
-        let call = |call: &AggregateCall| match call.name.as_str() {
-            "count_star" => count(rows.len()),
-            "sum" => {
-                let values: Vec<i64> = rows
-                    .iter()
-                    .filter_map(|row| match evaluate(&call.arguments[0], row) {
-                        Value::Integer(value) => Some(value),
-                        _ => None,
-                    })
-                    .collect();
-                if values.is_empty() { Value::Null } else { Value::Integer(values.iter().sum()) }
+        let call = |call: &AggregateCall| {
+            let filter: Vec<Expr> = call.filter.as_deref().cloned().into_iter().collect();
+            let kept = rows.iter().filter(|row| keeps(&filter, row));
+            let mut values: Vec<Value> = kept
+                .map(|row| call.arguments.first().map_or(Value::Integer(1), |argument| evaluate(argument, row)))
+                .filter(|value| *value != Value::Null)
+                .collect();
+            values.sort();
+            match (call.name.as_str(), values.as_slice()) {
+                ("count_star" | "count", _) => count(values.len()),
+                (_, []) => Value::Null,
+                ("min", [first, ..]) => first.clone(),
+                ("max", [.., last]) => last.clone(),
+                ("sum", _) => Value::Integer(
+                    values.iter().map(|value| if let Value::Integer(value) = value { *value } else { 0 }).sum(),
+                ),
+                other => panic!("no {other:?} here"),
             }
-            other => panic!("no {other} here"),
         };
         (0..aggregate.groups.len()).map(group).chain(aggregate.aggregates.iter().map(call)).collect()
     };

@@ -125,9 +125,20 @@ fn call(name: &str, arguments: Vec<Expr>, data_type: DataType) -> AggregateCall 
     AggregateCall { name: name.into(), arguments, distinct: false, filter: None, order_by: Vec::new(), data_type }
 }
 
-fn aggregate(input: Rel, sets: usize, at: usize) -> Rel {
-    let sum = call("sum", vec![column(at)], DataType::HugeInt);
-    let aggregates = vec![sum, call("count_star", Vec::new(), DataType::BigInt)];
+fn aggregate(input: Rel, sets: usize, at: usize, chosen: usize) -> Rel {
+    let mut calls = vec![
+        call("sum", vec![column(at)], DataType::HugeInt),
+        call("count_star", Vec::new(), DataType::BigInt),
+        call("min", vec![column(at)], DataType::Integer),
+        call("count", vec![column(at)], DataType::BigInt),
+        call("max", vec![column(2)], DataType::Integer),
+    ];
+    for (position, call) in calls.iter_mut().enumerate() {
+        let one = Literal { value: Some(Constant::Integer("1".into())), data_type: DataType::Integer };
+        let demand = comparison(Comparison::Less, column((at + position) % 3), Expr::Literal(one));
+        call.filter = (chosen / 5 % (position + 2) == 1).then(|| Box::new(demand));
+    }
+    let aggregates = vec![calls[chosen % 5].clone(), calls[(chosen / 5) % 5].clone()];
     let groups: Vec<(String, Expr)> =
         [("g", column(0)), ("h", column(1))].map(|(name, expr)| (name.into(), expr)).into();
     let (groups, grouping_sets) = match sets {
@@ -139,7 +150,8 @@ fn aggregate(input: Rel, sets: usize, at: usize) -> Rel {
     let grouping_functions = Vec::new();
     let input = Box::new(input);
     let aggregate = Rel::Aggregate(Aggregate { input, groups, grouping_sets, aggregates, grouping_functions });
-    three(aggregate, [0, 1, 2], false)
+    let width = aggregate.columns().len();
+    three(aggregate, [0, width - 2, width - 1], false)
 }
 
 fn window(partition: &[usize]) -> WindowCall {
@@ -241,7 +253,8 @@ fn grouped(inner: &BoxedStrategy<Rel>) -> BoxedStrategy<Rel> {
             let op = if op[0] { SetOperator::Except } else { SetOperator::Intersect };
             Rel::SetOperation(SetOperation { op, all, inputs: vec![left, right], columns })
         }),
-        (inner.clone(), 0..4_usize, 0..3_usize).prop_map(|(input, sets, at)| aggregate(input, sets, at)),
+        (inner.clone(), 0..4_usize, 0..3_usize, 0..100_usize)
+            .prop_map(|(input, sets, at, chosen)| aggregate(input, sets, at, chosen)),
         (inner.clone(), any::<[usize; 3]>(), any::<bool>()).prop_map(|(input, at, two)| {
             let functions = if two {
                 vec![window(&[at[0] % 3, at[1] % 3]), window(&[at[1] % 3])]

@@ -1,0 +1,323 @@
+//! Grouped aggregates kept in accumulator tables: `COUNT`, `SUM`, `AVG`, `MIN`, `MAX`, `BOOL_AND`, `BOOL_OR`, each with
+//! `FILTER`, grouped or not.
+//!
+//! - Law: an accumulator table holds per group the number of rows and, per aggregate, sums from which it is finished.
+//!   With δ = the sums over ΔR with its weights, the accumulator of a touched group moves by δ; the aggregate's delta is
+//!   its finished new row minus its finished old one. STATEFUL.
+//! - Reads: ΔR and the touched groups' accumulators. R⁺ is read only for groups that must be added up again: MIN or MAX
+//!   lost its extremum and gained none as good, or a sum of floats lost a row (so that drift, NaN and infinities never
+//!   stick).
+//! - NULLs and duplicates: group keys are compared NULL-safe. A group leaves when its row count is 0. An ungrouped
+//!   aggregate is one row left-joined to a single group, so it never leaves. SUM and AVG are NULL when no non-NULL value is left, which their own count tells.
+//! - Cost: the rows of ΔR and the touched groups.
+//! - Does not apply to `DISTINCT` inside an aggregate, ordered and approximate ones and all not named above: there the
+//!   groups are recomputed ([`super::affected`]).
+//! - Example: sum(x) of {(k, 5)}: ΔR = {(k, 5): −1, (k, NULL): +1}: 1 row, 0 non-NULL values, sum 0: SUM is NULL.
+//! - Source: Gupta, Mumick and Subrahmanian, SIGMOD 1993 (counting); Palpanas et al., VLDB 2002 (non-distributive
+//!   aggregates).
+//!
+//! To the rest of the algebra an accumulator table is a table like any other: [`cut`] puts a scan of it, under a
+//! projection that finishes the aggregates, in the aggregate's place. So whatever stands above an aggregate is
+//! maintained by its own rule.
+
+mod measure;
+
+use super::construct::{
+    by_keys, compare, consolidated, filter, integer, nothing, null, project, references, union_all, weighted,
+};
+use super::sign::{self, Sign};
+use super::{Derivation, NotIncremental, grouping_sets};
+use crate::plan::expr::{Comparison, Expr};
+use crate::plan::facts::Source;
+use crate::plan::normalise::flatten;
+use crate::plan::rel::{Aggregate, Column, Join, JoinCondition, JoinKind, Rel, Scan, State, TableKind, Values};
+use crate::plan::types::DataType;
+
+use measure::Measure;
+
+/// The catalog name of scans that read an accumulator table.
+pub const ACCUMULATED: &str = "accumulated";
+
+/// An accumulator table of a view.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Accumulator {
+    /// Its name within the view: `1`, `2`, … in the plan's order, inner ones first.
+    pub name: String,
+    /// Its columns: the groups, the number of rows, the measures.
+    pub columns: Vec<Column>,
+    /// Its rows, computed from the tables of the lake alone.
+    pub fill: Rel,
+    /// The aggregate's input, with accumulator tables in place of the aggregates in it.
+    input: Rel,
+    groups: Vec<(String, Expr)>,
+    measures: Vec<Measure>,
+}
+
+/// The steps that hold what changes in an accumulator table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccumulatorChange {
+    /// [`Accumulator::name`].
+    pub name: String,
+    /// The step with the rows that go.
+    pub old_rows: String,
+    /// The step with the rows that take their place.
+    pub new_rows: String,
+}
+
+/// Puts accumulator tables in the place of all aggregates of `rel` that can be kept in one.
+pub fn cut(rel: Rel) -> (Rel, Vec<Accumulator>) {
+    let mut accumulators = Vec::new();
+    let rel = cut_below(rel, &mut accumulators);
+    (flatten(rel), accumulators)
+}
+
+fn cut_below(mut rel: Rel, accumulators: &mut Vec<Accumulator>) -> Rel {
+    // Inside a correlated subquery the groups depend on keys that only its outer side knows.
+    if let Rel::DependentJoin(node) = &mut rel {
+        let left = std::mem::replace(&mut *node.join.left, nothing());
+        *node.join.left = cut_below(left, accumulators);
+        return rel;
+    }
+    if let Rel::Aggregate(aggregate) = &rel
+        && let Some(sets) = grouping_sets::split(aggregate)
+    {
+        let sets = sets.into_iter().map(|set| cut_below(set, accumulators)).collect();
+        return union_all(sets).unwrap_or(rel);
+    }
+    if let Rel::Aggregate(aggregate) = &rel
+        && let Some(measures) = measures(aggregate)
+    {
+        return keep(aggregate, measures, accumulators);
+    }
+    for input in rel.inputs_mut() {
+        let taken = std::mem::replace(input, nothing());
+        *input = cut_below(taken, accumulators);
+    }
+    rel
+}
+
+/// What must be kept per group; `None` if some aggregate cannot be finished from sums.
+fn measures(aggregate: &Aggregate) -> Option<Vec<Measure>> {
+    aggregate.aggregates.iter().map(Measure::of).collect()
+}
+
+/// The projection over an accumulator scan that stands for `aggregate`.
+fn keep(aggregate: &Aggregate, measures: Vec<Measure>, accumulators: &mut Vec<Accumulator>) -> Rel {
+    let input = flatten(cut_below((*aggregate.input).clone(), accumulators));
+    let ungrouped = aggregate.groups.is_empty();
+    let exprs = aggregate.groups.iter().map(|(_, expr)| expr.clone());
+    let exprs: Vec<Expr> = if ungrouped { vec![integer(1)] } else { exprs.collect() };
+    let groups: Vec<(String, Expr)> =
+        exprs.into_iter().enumerate().map(|(position, expr)| (format!("group_{}", position + 1), expr)).collect();
+    let mut columns: Vec<Column> = groups.iter().map(|(name, expr)| Column::new(name, expr.data_type())).collect();
+    columns.push(Column::new("row_count", DataType::BigInt));
+    for (position, measure) in measures.iter().enumerate() {
+        columns.extend(measure.columns(position + 1));
+    }
+    let name = (accumulators.len() + 1).to_string();
+    let mut accumulator = Accumulator { name, columns, fill: nothing(), input, groups, measures };
+    let all_rows = weighted((*aggregate.input).clone().at(State::New), 1);
+    accumulator.fill = flatten(accumulator.alive(accumulator.sums(all_rows, false)));
+    match accumulators.iter().find(|other| other.fill == accumulator.fill) {
+        Some(same) => accumulator.name.clone_from(&same.name),
+        None => accumulators.push(accumulator.clone()),
+    }
+    let rows = accumulator.scan(State::Current);
+    if ungrouped { accumulator.finished(one_row(rows), 1, aggregate) } else { accumulator.finished(rows, 0, aggregate) }
+}
+
+/// One row whether the single group is there or not: a constant 1, then the group's columns or NULLs.
+fn one_row(group: Rel) -> Rel {
+    let columns = vec![Column::new("one", DataType::BigInt)];
+    let one = Rel::Values(Values { columns, rows: vec![vec![integer(1)]] });
+    let key = || Expr::column(0, DataType::BigInt);
+    let conditions = vec![JoinCondition { left: key(), op: Comparison::Equal, right: key() }];
+    let (left, right) = (Box::new(one), Box::new(group));
+    Rel::Join(Join { kind: JoinKind::Left, left, right, conditions, predicates: Vec::new() })
+}
+
+impl Accumulator {
+    /// The table as a source of the plan.
+    pub(super) fn source(&self) -> Source {
+        Source { catalog: ACCUMULATED.into(), schema: "main".into(), table: self.name.clone() }
+    }
+
+    fn scan(&self, state: State) -> Rel {
+        Rel::Scan(Scan {
+            catalog: ACCUMULATED.into(),
+            schema: "main".into(),
+            table: self.name.clone(),
+            kind: TableKind::Lake,
+            columns: self.columns.clone(),
+            positions: (0..self.columns.len()).collect(),
+            pinned: None,
+            state,
+        })
+    }
+
+    /// The position of the row count, behind the groups.
+    fn row_count(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Each measure with the position of its first column.
+    fn placed_measures(&self) -> Vec<(usize, &Measure)> {
+        let mut next = self.row_count() + 1;
+        let mut placed = Vec::new();
+        for measure in &self.measures {
+            placed.push((next, measure));
+            next += measure.columns(1).len();
+        }
+        placed
+    }
+
+    fn keys(&self) -> Vec<(String, Expr)> {
+        references(&self.columns[..self.groups.len()], 0)
+    }
+
+    fn column(&self, position: usize, start: usize) -> Expr {
+        Expr::column(start + position, self.columns[position].data_type.clone())
+    }
+
+    /// The aggregate's own columns from `rows`, in which the accumulator's columns begin at `start`.
+    fn finished(&self, rows: Rel, start: usize, aggregate: &Aggregate) -> Rel {
+        let groups = aggregate.groups.iter().enumerate();
+        let mut exprs: Vec<(String, Expr)> =
+            groups.map(|(position, (name, _))| (name.clone(), self.column(position, start))).collect();
+        for ((at, measure), call) in self.placed_measures().into_iter().zip(&aggregate.aggregates) {
+            let columns: Vec<Expr> =
+                (at..at + measure.columns(1).len()).map(|position| self.column(position, start)).collect();
+            exprs.push((call.name.clone(), measure.finished(&columns, &call.data_type)));
+        }
+        project(rows, exprs)
+    }
+
+    /// Rows of groups that are there.
+    fn alive(&self, rows: Rel) -> Rel {
+        let there = compare(Comparison::Greater, self.column(self.row_count(), 0), integer(0));
+        filter(rows, vec![there])
+    }
+
+    /// Per group of a weighted input the row count and the measures, in the table's columns, and behind them what each
+    /// measure lost, if that is asked for.
+    fn sums(&self, delta: Rel, with_losses: bool) -> Rel {
+        let weight = Expr::column(delta.columns().len() - 1, DataType::BigInt);
+        let mut calls = vec![measure::sum(weight.clone(), None)];
+        calls.extend(self.measures.iter().flat_map(|measure| measure.calls(&weight)));
+        let mut columns = self.columns.clone();
+        if with_losses {
+            for (call, column) in self.measures.iter().flat_map(|measure| measure.losses(&weight)) {
+                calls.push(call);
+                columns.push(column);
+            }
+        }
+        let width = self.groups.len();
+        let aggregate = Rel::Aggregate(Aggregate {
+            input: Box::new(delta),
+            groups: self.groups.clone(),
+            grouping_sets: vec![(0..width).collect()],
+            aggregates: calls,
+            grouping_functions: Vec::new(),
+        });
+        let made = aggregate.columns().into_iter().zip(columns).enumerate();
+        let mut exprs: Vec<(String, Expr)> = made
+            .map(|(position, (made, column))| {
+                (column.name, measure::cast(Expr::column(position, made.data_type), column.data_type))
+            })
+            .collect();
+        for (at, measure) in self.placed_measures() {
+            for (_, expr) in exprs.iter_mut().skip(at).take(measure.columns(1).len()).filter(|_| measure.is_additive())
+            {
+                *expr = measure::or_zero(expr.clone());
+            }
+        }
+        project(aggregate, exprs)
+    }
+
+    /// Makes the steps that change the table, and records what its delta and its new state are.
+    pub(super) fn derive(&self, derivation: &mut Derivation) -> Result<(), NotIncremental> {
+        let sign = sign::of(&self.input, &derivation.changes);
+        let Some(delta) = derivation.delta(&self.input)? else { return Ok(()) };
+        let changed = derivation.stage("changed_rows", consolidated(self.narrowed(delta)));
+        let moved = derivation.stage("group_changes", self.sums(changed, true));
+        let keys: Vec<Expr> = self.keys().into_iter().map(|(_, expr)| expr).collect();
+        let old_rows =
+            by_keys(JoinKind::Semi, self.scan(State::Old), keys.clone(), project(moved.clone(), self.keys()));
+        let old_rows = derivation.stage("old_groups", old_rows);
+        let folded = derivation.stage("folded_groups", self.folded(moved.clone(), old_rows.clone()));
+        let new_rows = self.merged(folded, sign, derivation);
+        let new_rows = derivation.stage("new_groups", new_rows);
+        let untouched = by_keys(JoinKind::Anti, self.scan(State::Old), keys, project(moved, self.keys()));
+        let after = union_all(vec![untouched, new_rows.clone()]).unwrap_or_else(nothing);
+        let both = vec![weighted(old_rows.clone(), -1), weighted(new_rows.clone(), 1)];
+        let delta = union_all(both).unwrap_or_else(nothing);
+        derivation.record(self, [&old_rows, &new_rows], delta, after);
+        Ok(())
+    }
+
+    /// The input's delta with NULL in place of the columns that no group or measure reads, so that consolidating it
+    /// merges all that is alike to them.
+    fn narrowed(&self, delta: Rel) -> Rel {
+        let columns = delta.columns();
+        let weight = columns.len() - 1;
+        let mut used: Vec<usize> = self.groups.iter().flat_map(|(_, expr)| expr.columns()).collect();
+        used.extend(self.measures.iter().flat_map(Measure::reads));
+        let exprs = columns.into_iter().enumerate().map(|(position, column)| {
+            let read = position == weight || used.contains(&position);
+            let data_type = column.data_type;
+            (column.name, if read { Expr::column(position, data_type) } else { null(data_type) })
+        });
+        let exprs = exprs.collect();
+        project(delta, exprs)
+    }
+
+    /// The touched groups' accumulators moved by their changes, and last whether the group must be added up again.
+    fn folded(&self, moved: Rel, old: Rel) -> Rel {
+        let start = moved.columns().len();
+        let loss_types: Vec<DataType> =
+            moved.columns()[self.columns.len()..].iter().map(|column| column.data_type.clone()).collect();
+        let conditions = (0..self.groups.len()).map(|position| JoinCondition {
+            left: self.column(position, 0),
+            op: Comparison::NotDistinctFrom,
+            right: self.column(position, 0),
+        });
+        let conditions = conditions.collect();
+        let (left, right) = (Box::new(moved), Box::new(old));
+        let joined = Rel::Join(Join { kind: JoinKind::Left, left, right, conditions, predicates: Vec::new() });
+        let mut exprs = self.keys();
+        let count = self.row_count();
+        let rows = measure::add(measure::or_zero(self.column(count, start)), self.column(count, 0));
+        exprs.push((self.columns[count].name.clone(), rows));
+        let mut again = Vec::new();
+        let mut loss = self.columns.len();
+        for (at, measure) in self.placed_measures() {
+            let place = at..at + measure.columns(1).len();
+            let old: Vec<Expr> = place.clone().map(|position| self.column(position, start)).collect();
+            let moved: Vec<Expr> = place.clone().map(|position| self.column(position, 0)).collect();
+            for (position, value) in place.zip(measure.folded(&old, &moved)) {
+                exprs.push((self.columns[position].name.clone(), value));
+            }
+            if measure.can_lose() {
+                let lost = Expr::column(loss, loss_types[loss - self.columns.len()].clone());
+                again.push(measure.again(&old, &moved, lost));
+                loss += 1;
+            }
+        }
+        exprs.push(("again".into(), measure::any(again)));
+        project(joined, exprs)
+    }
+
+    /// The new rows of the touched groups: folded, or added up again from the input where that is needed.
+    fn merged(&self, folded: Rel, sign: Sign, derivation: &mut Derivation) -> Rel {
+        let again = Expr::column(self.columns.len(), DataType::Boolean);
+        let folded = self.alive(folded);
+        if sign == Sign::Plus || !self.measures.iter().any(Measure::can_lose) {
+            return project(folded, references(&self.columns, 0));
+        }
+        let keys = derivation.stage("groups_again", project(filter(folded.clone(), vec![again.clone()]), self.keys()));
+        let kept = project(filter(folded, vec![measure::not(again)]), references(&self.columns, 0));
+        let exprs = self.groups.iter().map(|(_, expr)| expr.clone()).collect();
+        let input = by_keys(JoinKind::Semi, derivation.at_new(&self.input), exprs, keys);
+        union_all(vec![kept, self.alive(self.sums(weighted(input, 1), false))]).unwrap_or_else(nothing)
+    }
+}
