@@ -206,7 +206,7 @@ impl Accumulator {
         calls.extend(self.measures.iter().flat_map(|measure| measure.calls(&weight)));
         let mut columns = self.columns.clone();
         if with_losses {
-            for (call, column) in self.measures.iter().flat_map(|measure| measure.losses(&weight)) {
+            for (call, column) in self.measures.iter().filter_map(|measure| measure.losses(&weight)) {
                 calls.push(call);
                 columns.push(column);
             }
@@ -289,7 +289,7 @@ impl Accumulator {
         let rows = measure::add(measure::or_zero(self.column(count, start)), self.column(count, 0));
         exprs.push((self.columns[count].name.clone(), rows));
         let mut again = Vec::new();
-        let mut loss = self.columns.len();
+        let mut next_loss = self.columns.len();
         for (at, measure) in self.placed_measures() {
             let place = at..at + measure.columns(1).len();
             let old: Vec<Expr> = place.clone().map(|position| self.column(position, start)).collect();
@@ -298,9 +298,9 @@ impl Accumulator {
                 exprs.push((self.columns[position].name.clone(), value));
             }
             if measure.can_lose() {
-                let lost = Expr::column(loss, loss_types[loss - self.columns.len()].clone());
+                let lost = Expr::column(next_loss, loss_types[next_loss - self.columns.len()].clone());
                 again.push(measure.again(&old, &moved, lost));
-                loss += 1;
+                next_loss += 1;
             }
         }
         exprs.push(("again".into(), measure::any(again)));

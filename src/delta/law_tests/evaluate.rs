@@ -60,12 +60,11 @@ pub(super) fn evaluate(expr: &Expr, row: &Row) -> Value {
                 Comparison::NotDistinctFrom => Value::Boolean(left == right),
                 _ if left == Value::Null || right == Value::Null => Value::Null,
                 Comparison::Equal => Value::Boolean(left == right),
-                Comparison::NotEqual => Value::Boolean(left != right),
+                Comparison::NotEqual | Comparison::DistinctFrom => Value::Boolean(left != right),
                 Comparison::LessOrEqual => Value::Boolean(left <= right),
                 Comparison::GreaterOrEqual => Value::Boolean(left >= right),
                 Comparison::Less => Value::Boolean(left < right),
                 Comparison::Greater => Value::Boolean(left > right),
-                other => panic!("no {other:?} here"),
             }
         }
         Expr::Conjunction { op, operands } => {

@@ -126,7 +126,7 @@ fn call(name: &str, arguments: Vec<Expr>, data_type: DataType) -> AggregateCall 
 }
 
 fn aggregate(input: Rel, sets: usize, at: usize, chosen: usize) -> Rel {
-    let mut calls = vec![
+    let mut calls = [
         call("sum", vec![column(at)], DataType::HugeInt),
         call("count_star", Vec::new(), DataType::BigInt),
         call("min", vec![column(at)], DataType::Integer),
