@@ -9,7 +9,7 @@ mod lakes;
 
 use std::{collections::BTreeMap, thread};
 
-use ducklake_ivm::lake::{Lake, Rows, identifier};
+use ducklake_ivm::lake::{ColumnId, Lake, NetChangeRequest, Rows, SnapshotId, TableId, Transaction, Value, identifier};
 use fixtures::Fixture;
 use lakes::{Catalog, ScratchLake};
 
@@ -84,6 +84,86 @@ fn fingerprints(lake: &Lake, tables: &[String], version: &str) -> Rows {
     }
     let sql = selects.join(" UNION ALL ");
     lake.query(&sql).unwrap_or_else(|error| panic!("{error}\n{sql}"))
+}
+
+/// The net change of each table over windows of several lengths is the difference of its rows at both ends.
+#[test]
+fn net_changes_of_every_fixture_are_exact() {
+    let fixtures = fixtures::all();
+    let (even, odd): (Vec<_>, Vec<_>) = fixtures.iter().enumerate().partition(|(position, _)| position % 2 == 0);
+    thread::scope(|scope| {
+        for half in [even, odd] {
+            scope.spawn(|| {
+                for (_, fixture) in half {
+                    let scratch = ScratchLake::new(Catalog::DuckDb);
+                    fixture.steps.iter().for_each(|step| step.run(&scratch.lake));
+                    let compared = compare_windows(&fixture.name, &scratch.lake);
+                    assert!(compared > 0, "{}: no window was compared", fixture.name);
+                }
+            });
+        }
+    });
+}
+
+fn compare_windows(fixture: &str, lake: &Lake) -> usize {
+    let transaction = lake.begin().unwrap();
+    let newest = transaction.snapshot();
+    let mut compared = 0;
+    for table in transaction.tables(newest).unwrap() {
+        let there: Vec<SnapshotId> = (1..=newest.0)
+            .map(SnapshotId)
+            .filter(|at| transaction.snapshot_exists(*at).unwrap())
+            .filter(|at| transaction.table_by_id(table.id, *at).unwrap().is_some())
+            .collect();
+        for length in [1, 3, 8, there.len().saturating_sub(1)] {
+            for ends in there.windows(length + 1).step_by(length.max(1)).filter(|ends| ends.len() > 1) {
+                let (from, to) = (ends[0], ends[length]);
+                let guards = transaction.check_guards(table.id, from, to, None).unwrap();
+                if guards.iter().any(|failure| !failure.past_readable) {
+                    continue;
+                }
+                compare_window(&transaction, table.id, from, to, &format!("{fixture}: {} ({from}, {to}]", table.name));
+                compared += 1;
+            }
+        }
+    }
+    compared
+}
+
+fn compare_window(transaction: &Transaction<'_>, table: TableId, from: SnapshotId, to: SnapshotId, place: &str) {
+    let wanted = transaction.columns(table, to).unwrap();
+    let wanted: Vec<_> = wanted.iter().filter(|column| column.parent.is_none()).collect();
+    let columns: Vec<(ColumnId, String)> =
+        wanted.iter().enumerate().map(|(index, column)| (column.id, format!("o{index}"))).collect();
+    let rows_at = |at: SnapshotId| {
+        let live = transaction.columns(table, at).unwrap();
+        let values: Vec<String> = wanted
+            .iter()
+            .enumerate()
+            .map(|(index, column)| {
+                let found = live.iter().find(|live| live.id == column.id);
+                let value = found.map_or("NULL".to_owned(), |live| identifier(&live.name));
+                format!("{value}::{} AS o{index}", column.data_type)
+            })
+            .collect();
+        let name = transaction.table_by_id(table, at).unwrap().unwrap();
+        format!("SELECT {} FROM {}", values.join(", "), transaction.at(&name, at))
+    };
+    let request = NetChangeRequest { table, from, to, columns: &columns, into: "delta" };
+    let change = transaction.stage_net_change(&request).unwrap_or_else(|error| panic!("{place}: {error}"));
+    // Text tells values apart that compare as equal, such as 0.0 and -0.0.
+    let wrong = transaction.query(&format!(
+        "SELECT COLUMNS(* EXCLUDE __weight), sum(__weight) FROM (SELECT COLUMNS(* EXCLUDE __weight)::VARCHAR, __weight \
+         FROM (SELECT *, 1 AS __weight FROM ({old}) UNION ALL SELECT *, -1 FROM ({new}) UNION ALL FROM delta)) \
+         GROUP BY ALL HAVING sum(__weight) <> 0 LIMIT 5",
+        old = rows_at(from),
+        new = rows_at(to)
+    ));
+    assert_eq!(
+        wrong.unwrap_or_else(|error| panic!("{place}: {error}")).rows,
+        Vec::<Vec<Value>>::new(),
+        "{place}: {change:#?}"
+    );
 }
 
 #[test]
