@@ -23,8 +23,8 @@ fn term(
     operator: &dyn Fn(Rel) -> Rel,
     derivation: &mut Derivation,
 ) -> Result<Vec<Term>, NotIncremental> {
-    let leg = derivation.leg(input);
-    let Some(delta) = derivation.delta(input)? else {
+    let leg = derivation.whole_leg(input);
+    let Some(delta) = derivation.stage_delta(input)? else {
         return Ok(vec![Term { leg, rel: None }]);
     };
     let (mut after, mut before) = (derivation.at_new(input), derivation.at_old(input));
@@ -50,10 +50,15 @@ pub(super) fn distinct_on_terms(
 
 /// Window functions; the keys are the partition expressions that all of them share.
 pub(super) fn window_terms(window: &Window, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
-    let shared = window.functions.first().map_or(&[][..], |call| &call.partition_by);
-    let shared = shared.iter().filter(|expr| window.functions.iter().all(|call| call.partition_by.contains(expr)));
     let operator = |input| Rel::Window(Window { input: Box::new(input), ..window.clone() });
-    term(&window.input, named(shared), &operator, derivation)
+    term(&window.input, named(shared_partitions(window).iter()), &operator, derivation)
+}
+
+/// The partition expressions that all functions of a window share.
+pub(super) fn shared_partitions(window: &Window) -> Vec<Expr> {
+    let first = window.functions.first().map_or(&[][..], |call| &call.partition_by);
+    let shared = first.iter().filter(|expr| window.functions.iter().all(|call| call.partition_by.contains(expr)));
+    shared.cloned().collect()
 }
 
 /// One grouping set.
@@ -73,10 +78,10 @@ pub(super) fn whole_terms(rel: &Rel, derivation: &Derivation) -> Vec<Term> {
 /// `EXCEPT` and `INTERSECT`, with `ALL` or without: the keys are the rows that changed on either side.
 pub(super) fn set_terms(operation: &SetOperation, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
     let whole = Rel::SetOperation(operation.clone());
-    let leg = derivation.leg(&whole);
+    let leg = derivation.whole_leg(&whole);
     let mut deltas = Vec::new();
     for input in &operation.inputs {
-        deltas.extend(derivation.delta(input)?.map(consolidated));
+        deltas.extend(derivation.stage_delta(input)?.map(consolidated));
     }
     let Some(delta) = union_all(deltas) else {
         return Ok(vec![Term { leg, rel: None }]);

@@ -1,9 +1,11 @@
 //! A derivation under way: goes down the plan, hands each node to its rule, and gathers the steps.
 
 use super::accumulator::{ACCUMULATED, Accumulator, AccumulatorChange};
+use super::own_rows::OwnRows;
 use super::{
-    Change, Changes, Leg, NotIncremental, STAGED, Step, Term, affected, constant, construct, dependent_join, distinct,
-    filter, grouping_sets, inner_join, left_join, probe, projection, scan, semi_join, union_all, unnest,
+    Change, Changes, DeltaPlan, JoinMethod, Leg, NotIncremental, STAGED, Sign, Step, Term, affected, constant,
+    construct, dependent_join, distinct, filter, grouping_sets, inner_join, left_join, probe, projection, scan,
+    semi_join, union_all, unnest,
 };
 use crate::plan::expr::Expr;
 use crate::plan::facts::{self, Source};
@@ -19,6 +21,7 @@ pub(super) struct Derivation {
     steps: Vec<Step>,
     next_id: usize,
     accumulated: Vec<Accumulated>,
+    stage_terms: Vec<Term>,
 }
 
 /// An accumulator table that changes: what its scans read.
@@ -32,12 +35,19 @@ impl Derivation {
     /// Begins the derivation of `rel`.
     pub(super) fn new(rel: &Rel, changes: &Changes) -> Derivation {
         let (changes, next_id) = (changes.clone(), next_id(rel));
-        Derivation { changes, steps: Vec::new(), next_id, accumulated: Vec::new() }
+        Derivation { changes, steps: Vec::new(), next_id, accumulated: Vec::new(), stage_terms: Vec::new() }
     }
 
-    /// The steps that were staged, and the accumulator tables that change.
-    pub(super) fn finish(self) -> (Vec<Step>, Vec<AccumulatorChange>) {
-        (self.steps, self.accumulated.into_iter().map(|change| change.names).collect())
+    /// The plan made of what was staged and the terms of the view itself.
+    pub(super) fn finish(
+        self,
+        terms: Vec<Term>,
+        own_rows: Option<OwnRows>,
+        sign: Sign,
+        join: Option<JoinMethod>,
+    ) -> DeltaPlan {
+        let accumulators = self.accumulated.into_iter().map(|change| change.names).collect();
+        DeltaPlan { steps: self.steps, accumulators, stage_terms: self.stage_terms, terms, own_rows, sign, join }
     }
 
     /// The terms of the delta of `rel`, one per leg, unchanged legs included.
@@ -47,8 +57,9 @@ impl Derivation {
                 Some(change) => {
                     let mut exprs = scan::narrowed(scan);
                     exprs.push(weight_at(change.delta.columns().len() - 1));
-                    Term { leg: self.leg(rel), rel: Some(construct::project(change.delta.clone(), exprs)) }
+                    Term { leg: self.whole_leg(rel), rel: Some(construct::project(change.delta.clone(), exprs)) }
                 }
+                None if scan.catalog == ACCUMULATED => Term { leg: self.whole_leg(rel), rel: None },
                 None => scan::term(scan, self),
             }]),
             Rel::Values(_) | Rel::DependentKeys(_) => Ok(constant::terms()),
@@ -100,6 +111,13 @@ impl Derivation {
     pub(super) fn delta(&mut self, rel: &Rel) -> Result<Option<Rel>, NotIncremental> {
         let summands = self.terms(rel)?.into_iter().filter_map(|term| term.rel).collect();
         Ok(construct::union_all(summands))
+    }
+
+    /// The delta of an operator's input that is taken in as a whole; its terms are kept for the account.
+    pub(super) fn stage_delta(&mut self, rel: &Rel) -> Result<Option<Rel>, NotIncremental> {
+        let terms = self.terms(rel)?;
+        self.stage_terms.extend(terms.iter().cloned());
+        Ok(construct::union_all(terms.into_iter().filter_map(|term| term.rel).collect()))
     }
 
     /// `rel` as it was at `from`; tables that did not change are read in their new state.
@@ -186,7 +204,12 @@ impl Derivation {
             Rel::Scan(scan) => Source::of(scan).to_string(),
             other => facts::operator_name(other),
         };
-        Leg { name, sources: facts::sources(rel), changed: self.changes.touch(rel) }
+        Leg { name, sources: facts::sources(rel), changed: self.changes.touch(rel), whole: false }
+    }
+
+    /// The leg that an operator makes of all of `rel`.
+    pub(super) fn whole_leg(&self, rel: &Rel) -> Leg {
+        Leg { whole: true, ..self.leg(rel) }
     }
 }
 

@@ -17,8 +17,8 @@ use crate::plan::types::DataType;
 
 /// One term: the rows that came into being or ceased to be.
 pub(super) fn terms(input: &Rel, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
-    let leg = derivation.leg(input);
-    let Some(delta) = derivation.delta(input)? else {
+    let leg = derivation.whole_leg(input);
+    let Some(delta) = derivation.stage_delta(input)? else {
         return Ok(vec![Term { leg, rel: None }]);
     };
     let columns = input.columns();

@@ -25,6 +25,7 @@
 //! | `DISTINCT`, `UNION` | [`distinct`] | stateful |
 //! | `GROUP BY` and ungrouped aggregates kept in accumulators | [`accumulator`] | stateful |
 //! | window, other aggregates, `DISTINCT ON`, `EXCEPT`, `INTERSECT`, `LIMIT`, recursive CTE | [`affected`] | non-linear |
+//! | the topmost of these, where its keys stand in the view | [`own_rows`] | non-linear |
 //! | `GROUPING SETS`, `ROLLUP`, `CUBE` | [`grouping_sets`] | non-linear |
 
 pub mod accumulator;
@@ -40,6 +41,7 @@ pub mod inner_join;
 #[cfg(test)]
 mod law_tests;
 pub mod left_join;
+pub mod own_rows;
 pub mod probe;
 pub mod projection;
 pub mod scan;
@@ -58,6 +60,7 @@ use crate::plan::ties;
 use derivation::{Derivation, weight_at};
 
 pub use accumulator::{ACCUMULATED, Accumulator, AccumulatorChange};
+pub use own_rows::OwnRows;
 pub use sign::Sign;
 
 /// What happened to a source in the window.
@@ -112,6 +115,8 @@ pub struct Leg {
     pub sources: Vec<Source>,
     /// Did any of them change?
     pub changed: bool,
+    /// The leg is what an operator makes of its whole input, whose own legs are accounted for.
+    pub whole: bool,
 }
 
 /// An intermediate result that several summands share, or whose size the engine should know before it goes on.
@@ -165,8 +170,13 @@ pub struct DeltaPlan {
     pub steps: Vec<Step>,
     /// The accumulator tables that change, and the steps that hold their rows.
     pub accumulators: Vec<AccumulatorChange>,
-    /// One term per leg; their bag union is the delta.
+    /// The terms inside the steps, for the account: the legs below the aggregates and other operators that take their
+    /// input in as a whole.
+    pub stage_terms: Vec<Term>,
+    /// One term per leg; their bag union is the delta, less [`DeltaPlan::own_rows`].
     pub terms: Vec<Term>,
+    /// The view's own rows that go.
+    pub own_rows: Option<OwnRows>,
     /// The signs that weights can have.
     pub sign: Sign,
     /// How joins were treated; `None` in a view without a join.
@@ -179,9 +189,14 @@ impl DeltaPlan {
         matches!(self.sign, Sign::Zero | Sign::Plus)
     }
 
-    /// How many terms read anything.
+    /// The terms over the view's innermost legs, for the account.
+    pub fn account(&self) -> Vec<&Term> {
+        self.stage_terms.iter().chain(&self.terms).filter(|term| !term.leg.whole).collect()
+    }
+
+    /// How many terms of the account read anything.
     pub fn terms_run(&self) -> usize {
-        self.terms.iter().filter(|term| term.rel.is_some()).count()
+        self.account().into_iter().filter(|term| term.rel.is_some()).count()
     }
 
     /// The tables and states that a term reads beside the net changes, through its steps too, each once.
@@ -242,16 +257,21 @@ pub fn derive(rel: &Rel, accumulators: &[Accumulator], changes: &Changes) -> Res
     for accumulator in accumulators {
         accumulator.derive(&mut derivation)?;
     }
-    let terms = derivation.terms(rel)?.into_iter().map(|term| term.map(flatten)).collect();
-    let join = contains_join(rel).then_some(JoinMethod::Telescoping);
+    let (terms, own_rows) = match own_rows::terms(rel, &mut derivation)? {
+        Some(replacement) => (replacement.terms, replacement.own_rows),
+        None => (derivation.terms(rel)?, None),
+    };
+    let terms = terms.into_iter().map(|term| term.map(flatten)).collect();
+    let join = contains_join(rel) || accumulators.iter().any(|accumulator| contains_join(&accumulator.fill));
     let sign = sign::of(rel, &derivation.changes);
-    let (steps, accumulators) = derivation.finish();
-    Ok(DeltaPlan { steps, accumulators, terms, sign, join })
+    Ok(derivation.finish(terms, own_rows, sign, join.then_some(JoinMethod::Telescoping)))
 }
 
-/// Whether every node of `rel` has a delta rule, and its past can be computed again; the first node in the way is named.
+/// Whether every node of `rel` has a delta rule, and its past can be computed again or is kept in the view; the first
+/// node in the way is named.
 pub fn check(rel: &Rel) -> Result<(), NotIncremental> {
-    if let Some((operator, reason)) = ties::first_tie(rel) {
+    let computed_again = own_rows::input(rel).unwrap_or(rel);
+    if let Some((operator, reason)) = ties::first_tie(computed_again) {
         return Err(NotIncremental { operator, reason });
     }
     let everything = facts::sources(rel).into_iter().map(|source| (source, Change::Mixed)).collect();

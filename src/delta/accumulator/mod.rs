@@ -237,7 +237,7 @@ impl Accumulator {
     /// Makes the steps that change the table, and records what its delta and its new state are.
     pub(super) fn derive(&self, derivation: &mut Derivation) -> Result<(), NotIncremental> {
         let sign = sign::of(&self.input, &derivation.changes);
-        let Some(delta) = derivation.delta(&self.input)? else { return Ok(()) };
+        let Some(delta) = derivation.stage_delta(&self.input)? else { return Ok(()) };
         let changed = derivation.stage("changed_rows", consolidated(self.narrowed(delta)));
         let moved = derivation.stage("group_changes", self.sums(changed, true));
         let keys: Vec<Expr> = self.keys().into_iter().map(|(_, expr)| expr).collect();
