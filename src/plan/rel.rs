@@ -79,6 +79,14 @@ pub enum TableKind {
     DuckDb,
 }
 
+/// The position that stands for a table's `rowid` in a [`Scan`]. The virtual columns of a lake table (`filename`,
+/// `file_row_number`, `snapshot_id`) have DuckDB's own numbers, from [`FIRST_VIRTUAL_POSITION`] on.
+pub const ROWID_POSITION: usize = usize::MAX - 1;
+
+/// Positions from here on are no columns of the table: they are not part of a row, change with maintenance, and have
+/// no net change.
+pub const FIRST_VIRTUAL_POSITION: usize = 1 << (usize::BITS - 1);
+
 /// Rows of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scan {
@@ -114,7 +122,7 @@ pub struct Values {
 pub struct TableFunction {
     /// The function's name.
     pub name: String,
-    /// Constant arguments.
+    /// The arguments: over the columns of `input`, or constant.
     pub arguments: Vec<Expr>,
     /// Named parameters.
     pub named_arguments: Vec<(String, Expr)>,
@@ -126,8 +134,6 @@ pub struct TableFunction {
     pub all_names: Vec<String>,
     /// The columns' positions among `all_names`.
     pub positions: Vec<usize>,
-    /// `WITH ORDINALITY`: the position of the ordinality column among the outputs.
-    pub with_ordinality: bool,
 }
 
 /// `SELECT exprs FROM input`
@@ -418,9 +424,9 @@ pub enum LimitCount {
     Rows(u64),
     /// Percent of the input's rows.
     Percent(f64),
-    /// An expression that reads no column.
+    /// An expression over the input's columns that has the same value for each row (an uncorrelated subquery's).
     Expression(Box<Expr>),
-    /// The same as a percentage.
+    /// A percentage that reads no column.
     PercentExpression(Box<Expr>),
 }
 
@@ -433,6 +439,17 @@ pub struct Unnest {
     pub lists: Vec<(Column, Expr)>,
 }
 
+/// Whether a CTE is computed once for all its references.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Materialize {
+    /// As the optimizer likes.
+    Default,
+    /// `AS MATERIALIZED`
+    Always,
+    /// `AS NOT MATERIALIZED`
+    Never,
+}
+
 /// `WITH name AS (definition) body`
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cte {
@@ -440,6 +457,8 @@ pub struct Cte {
     pub name: String,
     /// Ties [`CteRef`] to it; unique within a plan, counted from 0 in the plan's order.
     pub id: usize,
+    /// Is it computed once?
+    pub materialize: Materialize,
     /// What it stands for.
     pub definition: Box<Rel>,
     /// Where it is used; output is its columns.

@@ -1,1 +1,0 @@
-//! JSON of DuckDB's bound plan to the IR.
