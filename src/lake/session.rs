@@ -265,9 +265,9 @@ impl Lake {
     }
 
     fn serialized(&self, function: &str, sql: &str) -> Result<serde_json::Value, LakeError> {
-        let call = format!("SELECT {function}({}, skip_null := true, skip_empty := true)::VARCHAR", literal(sql));
-        let answer = self.query_value(&call)?;
-        let answer: serde_json::Value = serde_json::from_str(answer.as_str()?)
+        // Everything is asked for: skip_empty would drop empty grouping sets and empty texts inside lists.
+        let answer = self.query_value(&format!("SELECT {function}({})::VARCHAR", literal(sql)))?;
+        let answer = nested_json(answer.as_str()?)
             .map_err(|error| LakeError::Engine { message: format!("{function} returned no JSON: {error}") })?;
         if answer.get("error").and_then(serde_json::Value::as_bool) != Some(true) {
             return Ok(answer);
@@ -480,4 +480,30 @@ fn is_readable(data_type: &DataType) -> bool {
         | DataType::Date32 => true,
         _ => false,
     }
+}
+
+/// Deeper JSON than any plan that can be decoded would only overflow the stack.
+const DEEPEST_JSON: usize = 2000;
+
+/// `text` as JSON of any reasonable depth: a plan has two or three levels per join, function call or operator.
+fn nested_json(text: &str) -> Result<serde_json::Value, String> {
+    let mut depth = 0_usize;
+    let mut escaped = false;
+    let mut quoted = false;
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'{' | b'[' if !quoted => depth += 1,
+            b'}' | b']' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEEPEST_JSON {
+            return Err("it is nested too deep".to_owned());
+        }
+    }
+    let mut reader = serde_json::Deserializer::from_str(text);
+    reader.disable_recursion_limit();
+    serde::Deserialize::deserialize(&mut reader).map_err(|error| error.to_string())
 }

@@ -1,6 +1,8 @@
 //! Scalar expressions.
 
-use crate::plan::expr::{Comparison, Conjunction, Expr, FunctionCall, Operator, SortKey};
+use crate::plan::expr::{
+    Argument, Comparison, Conjunction, Constant, Expr, FunctionCall, Literal, Operator, SortKey,
+};
 use crate::plan::types::DataType;
 
 use super::literals::{commas, literal};
@@ -168,6 +170,9 @@ impl<'c> Columns<'c> {
         if let ("-" | "~", [only]) = (call.name.as_str(), call.arguments.as_slice()) {
             return (format!("{}{}", call.name, operand(&only.value)), false);
         }
+        if let Some(slice) = self.slice(call, lambdas) {
+            return (slice, true);
+        }
         let mut arguments: Vec<String> = Vec::new();
         for argument in &call.arguments {
             let value = self.print(&argument.value, lambdas).0;
@@ -196,6 +201,31 @@ impl<'c> Columns<'c> {
             (name, Some((catalog, schema))) => {
                 (format!("{}.{}.{}({arguments})", quoted(catalog), quoted(schema), quoted(name)), true)
             }
+        }
+    }
+}
+
+impl Columns<'_> {
+    /// `list[begin:end:step]` without one of its bounds, which only that form can leave out.
+    fn slice(self, call: &FunctionCall, lambdas: &[Vec<String>]) -> Option<String> {
+        let left_out = |argument: &Argument| {
+            matches!(&argument.value, Expr::Literal(Literal { value: Some(Constant::List(items)), .. }) if items.is_empty())
+        };
+        let (list, bounds) = call.arguments.split_first()?;
+        let slices = matches!(call.name.as_str(), "array_slice" | "list_slice");
+        if !slices || !bounds.iter().any(left_out) {
+            return None;
+        }
+        let bound = |argument: &Argument, none: &str| {
+            if left_out(argument) { none.to_owned() } else { self.operand(&argument.value, lambdas) }
+        };
+        let list = self.operand(&list.value, lambdas);
+        match bounds {
+            [begin, end] => Some(format!("{list}[{}:{}]", bound(begin, ""), bound(end, ""))),
+            [begin, end, step] => {
+                Some(format!("{list}[{}:{}:{}]", bound(begin, ""), bound(end, "-"), bound(step, "")))
+            }
+            _ => None,
         }
     }
 }

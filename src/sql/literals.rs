@@ -20,7 +20,7 @@ fn cast(text: &str, data_type: &DataType) -> String {
 }
 
 /// The shortest text of a value, and the type that DuckDB gives to it, if it is known.
-fn bare(value: &Constant, data_type: &DataType) -> (String, Option<DataType>) {
+pub(super) fn bare(value: &Constant, data_type: &DataType) -> (String, Option<DataType>) {
     match value {
         Constant::Boolean(value) => (if *value { "TRUE" } else { "FALSE" }.to_owned(), Some(DataType::Boolean)),
         Constant::Integer(digits) => number(digits, data_type),

@@ -16,11 +16,13 @@
 //! | `nodes`, `joins`, `marks`, `dependent`, `ctes` | the relational nodes |
 //! | `calls` | aggregates and window functions |
 //! | `exprs`, `decimals`, `literals`, `names` | expressions, constants, identifiers |
-//! | `same_meaning`, `canonical` | whether a printed plan, bound again, still says the same |
+//! | `same_meaning`, `canonical` … | whether a printed plan, bound again, still says the same |
 
 mod block;
 mod calls;
 mod canonical;
+mod canonical_blocks;
+mod canonical_exprs;
 mod ctes;
 mod decimals;
 mod dependent;

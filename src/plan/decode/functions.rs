@@ -64,7 +64,7 @@ impl Decoder<'_> {
         } else {
             // What is left follows from the arguments: the width of decimal arithmetic, the language in a collation
             // function's name. No other bind data is known.
-            let derived = ["check_overflow", "return_type", "arguments", "language"];
+            let derived = ["check_overflow", "return_type", "arguments", "language", "country", "tag"];
             if self.only(data, &derived).is_err() {
                 return Err(self.error(format!("the bind data of the function {}", call.name)));
             }

@@ -1,0 +1,198 @@
+//! Every query of `tests/corpus/*.sql` is bound by DuckDB, decoded, printed again and run: the printed statement must
+//! return the same columns, types and rows (as a bag) as the original.
+//!
+//! A query is a line, or several up to a blank line; lines that begin with `--` are comments. `-- refused: text` before
+//! a query says that the decoder refuses it and what its message contains; `-- rows differ` that its rows are not the
+//! same from run to run, so that only columns and types are compared; `-- only by name` that the printed plan, bound
+//! again, differs from the original beyond what `same_meaning` sees through.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use ducklake_ivm::lake::{Lake, LakeOptions};
+use ducklake_ivm::plan::decode::{DecodeContext, decode};
+use ducklake_ivm::plan::normalise::normalise;
+use ducklake_ivm::sql::{self, Current};
+
+/// A query of the corpus with what is known about it.
+struct Query {
+    place: String,
+    sql: String,
+    refused: Option<String>,
+    rows_differ: bool,
+    differs: bool,
+}
+
+fn queries() -> Vec<Query> {
+    let mut files: Vec<_> = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "sql"))
+        .collect();
+    files.sort();
+    let only = std::env::var("CORPUS").ok();
+    let mut queries = Vec::new();
+    for file in files {
+        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+        if name == "lake" {
+            continue;
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        let mut line = 1;
+        for block in text.split("\n\n") {
+            let mut query = Query {
+                place: format!("{name}:{line}"),
+                sql: String::new(),
+                refused: None,
+                rows_differ: false,
+                differs: false,
+            };
+            for part in block.lines() {
+                match part.trim().strip_prefix("--").map(str::trim) {
+                    Some("rows differ") => query.rows_differ = true,
+                    Some("only by name") => query.differs = true,
+                    Some(note) => {
+                        if let Some(reason) = note.strip_prefix("refused:") {
+                            query.refused = Some(reason.trim().to_owned());
+                        }
+                    }
+                    None => {
+                        query.sql.push_str(part);
+                        query.sql.push('\n');
+                    }
+                }
+            }
+            line += block.lines().count() + 1;
+            query.sql = query.sql.trim().trim_end_matches(';').to_owned();
+            let wanted = only.as_ref().is_none_or(|only| query.place.starts_with(only.as_str()));
+            if !query.sql.is_empty() && wanted {
+                queries.push(query);
+            }
+        }
+    }
+    queries
+}
+
+fn lake(directory: &Path) -> Lake {
+    let mut options = LakeOptions::new(directory.join("corpus.ducklake").to_string_lossy());
+    options.create = true;
+    options.data_path = Some(directory.join("data").to_string_lossy().into_owned());
+    options.threads = Some(1);
+    let lake = Lake::open(&options).unwrap();
+    let script = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/lake.sql")).unwrap();
+    for statement in script.split(";\n").map(str::trim).filter(|statement| !statement.is_empty()) {
+        lake.execute(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+    lake
+}
+
+/// The rows as text, sorted.
+fn bag(lake: &Lake, sql: &str) -> Result<Vec<String>, String> {
+    // Types without a value of their own in Rust are compared as DuckDB prints them.
+    let columns = lake.describe(sql).map_err(|error| error.to_string())?;
+    let names = columns.iter().enumerate().map(|(index, _)| format!("c{index}")).collect::<Vec<_>>().join(", ");
+    let texts = columns
+        .iter()
+        .enumerate()
+        .map(|(index, column)| match column.data_type.as_str() {
+            "BLOB" => format!("hex(c{index})"),
+            _ => format!("c{index}::VARCHAR"),
+        })
+        .collect::<Vec<_>>()
+        .join(", ");
+    let rows = lake.query(&format!("SELECT {texts} FROM (\n{sql}\n) AS bag({names})")).map_err(|error| error.to_string())?;
+    let mut rows: Vec<String> = rows.rows.iter().map(|row| format!("{row:?}")).collect();
+    rows.sort();
+    Ok(rows)
+}
+
+fn context(lake: &Lake, sql: &str) -> DecodeContext {
+    let names = lake.describe(sql).unwrap().into_iter().map(|column| column.name).collect();
+    let snapshot = lake.current_snapshot().unwrap().0;
+    DecodeContext::of_lake(lake.alias(), snapshot).with_output_names(names)
+}
+
+/// What is wrong with a query; nothing if it came through.
+fn check(lake: &Lake, query: &Query) -> Result<(), String> {
+    let sql = &query.sql;
+    let plan = lake.bound_plan(sql).map_err(|error| format!("does not bind: {error}"))?;
+    let context = context(lake, sql);
+    let rel = match (decode(&plan, &context), &query.refused) {
+        (Ok(_), Some(reason)) => return Err(format!("is not refused any more: {reason}")),
+        (Err(error), Some(reason)) if error.to_string().contains(reason.as_str()) => return Ok(()),
+        (Err(error), _) => return Err(format!("refused: {error}")),
+        (Ok(rel), None) => rel,
+    };
+    let printed = sql::render(&rel, &Current);
+    if printed != sql::render(&decode(&plan, &context).unwrap(), &Current) {
+        return Err("prints differently a second time".to_owned());
+    }
+    let show = |what: String| format!("{what}\n{printed}");
+    let expected = lake.describe(sql).map_err(|error| error.to_string())?;
+    let found = lake.describe(&printed).map_err(|error| show(format!("printed does not bind: {error}")))?;
+    // DuckDB allows the same name twice in a result; the printed statement does not use that.
+    let types = |columns: &[ducklake_ivm::lake::OutputColumn]| {
+        columns.iter().map(|column| column.data_type.clone()).collect::<Vec<_>>()
+    };
+    if types(&expected) != types(&found) {
+        return Err(show(format!("types {:?} became {:?}", types(&expected), types(&found))));
+    }
+    let names: Vec<&String> = expected.iter().map(|column| &column.name).collect();
+    let distinct = names.iter().map(|name| name.to_lowercase()).collect::<std::collections::BTreeSet<_>>().len();
+    if distinct == names.len() && !names.iter().zip(&found).all(|(name, column)| **name == column.name) {
+        return Err(show(format!("names {names:?} changed: {found:?}")));
+    }
+    if !query.rows_differ {
+        let (original, again) = (bag(lake, sql), bag(lake, &printed));
+        let fails = |rows: &Result<Vec<String>, String>| rows.as_ref().err().cloned();
+        match (fails(&original), fails(&again)) {
+            (None, None) if original != again => {
+                return Err(show(format!("rows differ:\n{original:#?}\n{again:#?}")));
+            }
+            (None, Some(error)) => return Err(show(format!("printed fails: {error}"))),
+            (Some(error), None) => return Err(show(format!("only the original fails: {error}"))),
+            _ => {}
+        }
+        let normal = sql::render(&normalise(rel.clone()).rel, &Current);
+        let limited = sql.to_lowercase().contains("limit");
+        match (bag(lake, &normal), &original) {
+            (_, Err(_)) => {}
+            (Ok(rows), Ok(original)) if rows == *original || limited => {}
+            (other, _) => return Err(format!("the normal form differs: {other:#?}\n{normal}")),
+        }
+    }
+    let rebound = lake.bound_plan(&printed).map_err(|error| show(format!("printed does not bind: {error}")))?;
+    let again = decode(&rebound, &self::context(lake, &printed)).map_err(|error| show(format!("printed: {error}")))?;
+    match (sql::same_meaning(&rel, &again), query.differs) {
+        (Ok(()), false) | (Err(_), true) => Ok(()),
+        (Ok(()), true) => Err("is marked `only by name`, but the plan is the same".to_owned()),
+        (Err(difference), false) => Err(show(format!("bound again it differs: {difference:?}"))),
+    }
+}
+
+#[test]
+fn printed_plans_return_what_the_original_does() {
+    let directory = tempfile::tempdir().unwrap();
+    let lake = lake(directory.path());
+    let mut failures = Vec::new();
+    let mut refused = Vec::new();
+    let mut differing = 0;
+    let mut families: BTreeMap<String, usize> = BTreeMap::new();
+    let queries = queries();
+    for query in &queries {
+        *families.entry(query.place.split(':').next().unwrap().to_owned()).or_default() += 1;
+        differing += usize::from(query.differs);
+        if let Some(reason) = &query.refused {
+            refused.push(format!("{}: {reason}", query.place));
+        }
+        if let Err(problem) = check(&lake, query) {
+            failures.push(format!("== {}\n{}\n-- {problem}\n", query.place, query.sql));
+        }
+    }
+    println!("{} queries: {families:?}", queries.len());
+    println!("{differing} print as another plan with the same rows; {} are refused:", refused.len());
+    refused.iter().for_each(|line| println!("  {line}"));
+    assert!(failures.is_empty(), "{} of {} queries:\n{}", failures.len(), queries.len(), failures.join("\n"));
+    assert!(std::env::var_os("CORPUS").is_some() || queries.len() >= 220, "the corpus shrank to {}", queries.len());
+}
