@@ -6,9 +6,11 @@
 //! same from run to run, so that only columns and types are compared; `-- only by name` that the printed plan, bound
 //! again, differs from the original beyond what `same_meaning` sees through.
 
-use std::collections::BTreeMap;
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what was refused")]
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ducklake_ivm::lake::{Lake, LakeOptions};
 use ducklake_ivm::plan::decode::{DecodeContext, decode};
@@ -24,54 +26,42 @@ struct Query {
     differs: bool,
 }
 
+/// The queries of all files; those of `CORPUS=file` or `CORPUS=file:line` alone where that is set.
 fn queries() -> Vec<Query> {
-    let mut files: Vec<_> = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "sql"))
-        .collect();
+    let mut files: Vec<_> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    let only = std::env::var("CORPUS").ok();
+    let only = std::env::var("CORPUS").unwrap_or_default();
     let mut queries = Vec::new();
     for file in files {
-        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-        if name == "lake" {
-            continue;
-        }
-        let text = fs::read_to_string(&file).unwrap();
+        let family = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let text = if family == "lake" { String::new() } else { fs::read_to_string(&file).unwrap() };
         let mut line = 1;
         for block in text.split("\n\n") {
-            let mut query = Query {
-                place: format!("{name}:{line}"),
-                sql: String::new(),
-                refused: None,
-                rows_differ: false,
-                differs: false,
-            };
-            for part in block.lines() {
-                match part.trim().strip_prefix("--").map(str::trim) {
-                    Some("rows differ") => query.rows_differ = true,
-                    Some("only by name") => query.differs = true,
-                    Some(note) => {
-                        if let Some(reason) = note.strip_prefix("refused:") {
-                            query.refused = Some(reason.trim().to_owned());
-                        }
-                    }
-                    None => {
-                        query.sql.push_str(part);
-                        query.sql.push('\n');
-                    }
-                }
-            }
+            queries.push(query(format!("{family}:{line}"), block));
             line += block.lines().count() + 1;
-            query.sql = query.sql.trim().trim_end_matches(';').to_owned();
-            let wanted = only.as_ref().is_none_or(|only| query.place.starts_with(only.as_str()));
-            if !query.sql.is_empty() && wanted {
-                queries.push(query);
-            }
         }
     }
+    queries.retain(|query| !query.sql.is_empty() && query.place.starts_with(&only));
     queries
+}
+
+fn query(place: String, block: &str) -> Query {
+    let mut query = Query { place, sql: String::new(), refused: None, rows_differ: false, differs: false };
+    let mut lines = Vec::new();
+    for line in block.lines() {
+        match line.trim().strip_prefix("--").map(str::trim) {
+            Some("rows differ") => query.rows_differ = true,
+            Some("only by name") => query.differs = true,
+            Some(note) => query.refused = note.strip_prefix("refused: ").map(str::to_owned).or(query.refused),
+            None => lines.push(line),
+        }
+    }
+    lines.join("\n").trim().clone_into(&mut query.sql);
+    query
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")
 }
 
 fn lake(directory: &Path) -> Lake {
@@ -80,7 +70,7 @@ fn lake(directory: &Path) -> Lake {
     options.data_path = Some(directory.join("data").to_string_lossy().into_owned());
     options.threads = Some(1);
     let lake = Lake::open(&options).unwrap();
-    let script = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/lake.sql")).unwrap();
+    let script = fs::read_to_string(folder().join("lake.sql")).unwrap();
     for statement in script.split(";\n").map(str::trim).filter(|statement| !statement.is_empty()) {
         lake.execute(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
     }
@@ -101,7 +91,8 @@ fn bag(lake: &Lake, sql: &str) -> Result<Vec<String>, String> {
         })
         .collect::<Vec<_>>()
         .join(", ");
-    let rows = lake.query(&format!("SELECT {texts} FROM (\n{sql}\n) AS bag({names})")).map_err(|error| error.to_string())?;
+    let rows =
+        lake.query(&format!("SELECT {texts} FROM (\n{sql}\n) AS bag({names})")).map_err(|error| error.to_string())?;
     let mut rows: Vec<String> = rows.rows.iter().map(|row| format!("{row:?}")).collect();
     rows.sort();
     Ok(rows)
@@ -139,7 +130,7 @@ fn check(lake: &Lake, query: &Query) -> Result<(), String> {
         return Err(show(format!("types {:?} became {:?}", types(&expected), types(&found))));
     }
     let names: Vec<&String> = expected.iter().map(|column| &column.name).collect();
-    let distinct = names.iter().map(|name| name.to_lowercase()).collect::<std::collections::BTreeSet<_>>().len();
+    let distinct = names.iter().map(|name| name.to_lowercase()).collect::<BTreeSet<_>>().len();
     if distinct == names.len() && !names.iter().zip(&found).all(|(name, column)| **name == column.name) {
         return Err(show(format!("names {names:?} changed: {found:?}")));
     }
@@ -192,7 +183,7 @@ fn printed_plans_return_what_the_original_does() {
     }
     println!("{} queries: {families:?}", queries.len());
     println!("{differing} print as another plan with the same rows; {} are refused:", refused.len());
-    refused.iter().for_each(|line| println!("  {line}"));
+    println!("  {}", refused.join("\n  "));
     assert!(failures.is_empty(), "{} of {} queries:\n{}", failures.len(), queries.len(), failures.join("\n"));
     assert!(std::env::var_os("CORPUS").is_some() || queries.len() >= 220, "the corpus shrank to {}", queries.len());
 }

@@ -8,20 +8,19 @@ use super::names;
 
 /// `sum(DISTINCT x ORDER BY y) FILTER (WHERE p)`
 pub(super) fn aggregate(call: &AggregateCall, columns: Columns<'_>) -> String {
-    let mut text = head(&call.name, &call.arguments, call.distinct, &call.order_by, "", columns);
-    if let Some(filter) = &call.filter {
-        text.push_str(&format!(" FILTER (WHERE {})", columns.top(filter)));
-    }
-    text
+    let head = head(&call.name, &call.arguments, call.distinct, &call.order_by, "", columns);
+    head + &filter(call.filter.as_deref(), columns)
+}
+
+fn filter(filter: Option<&Expr>, columns: Columns<'_>) -> String {
+    filter.map(|filter| format!(" FILTER (WHERE {})", columns.top(filter))).unwrap_or_default()
 }
 
 /// `sum(x) FILTER (WHERE p) OVER (PARTITION BY … ORDER BY … ROWS …)`
 pub(super) fn window(call: &WindowCall, columns: Columns<'_>) -> String {
     let nulls = if call.ignore_nulls { "IGNORE NULLS" } else { "" };
-    let mut text = head(&call.name, &call.arguments, call.distinct, &call.argument_order, nulls, columns);
-    if let Some(filter) = &call.filter {
-        text.push_str(&format!(" FILTER (WHERE {})", columns.top(filter)));
-    }
+    let head = head(&call.name, &call.arguments, call.distinct, &call.argument_order, nulls, columns);
+    let filter = filter(call.filter.as_deref(), columns);
     let mut over = Vec::new();
     if !call.partition_by.is_empty() {
         over.push(format!("PARTITION BY {}", columns.list(&call.partition_by)));
@@ -30,7 +29,7 @@ pub(super) fn window(call: &WindowCall, columns: Columns<'_>) -> String {
         over.push(format!("ORDER BY {}", columns.sort_keys(&call.order_by)));
     }
     over.extend(frame(&call.frame, columns));
-    format!("{text} OVER ({})", over.join(" "))
+    format!("{head}{filter} OVER ({})", over.join(" "))
 }
 
 fn head(

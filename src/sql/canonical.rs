@@ -132,7 +132,9 @@ fn whole(rel: &Rel) -> Canonical {
 }
 
 fn nameless(columns: &mut [Column]) {
-    columns.iter_mut().for_each(|column| column.name.clear());
+    for column in columns {
+        column.name.clear();
+    }
 }
 
 pub(super) fn with_columns<'e>(needed: &BTreeSet<usize>, read: impl IntoIterator<Item = &'e Expr>) -> BTreeSet<usize> {
@@ -157,8 +159,7 @@ fn table_function(function: &TableFunction, needed: &BTreeSet<usize>) -> Canonic
     let own = function.columns.len();
     let mut kept: Vec<usize> = needed.iter().copied().filter(|column| *column < own).collect();
     kept.sort_by_key(|column| function.positions[*column]);
-    let mut at: Vec<Option<usize>> =
-        (0..own).map(|column| kept.iter().position(|kept| *kept == column)).collect();
+    let mut at: Vec<Option<usize>> = (0..own).map(|column| kept.iter().position(|kept| *kept == column)).collect();
     let mut function = function.clone();
     if let Some(input) = &mut function.input {
         let passed: BTreeSet<usize> = needed.iter().filter_map(|column| column.checked_sub(own)).collect();
@@ -454,7 +455,8 @@ struct Ids {
 }
 
 fn number(rel: &mut Rel, ids: &mut Ids) {
-    let known = |ids: &[(usize, usize)], id: usize| ids.iter().rev().find(|(old, _)| *old == id).map_or(id, |(_, new)| *new);
+    let known =
+        |ids: &[(usize, usize)], id: usize| ids.iter().rev().find(|(old, _)| *old == id).map_or(id, |(_, new)| *new);
     match rel {
         Rel::Cte(cte) => {
             ids.ctes.push((cte.id, ids.ctes.len()));

@@ -51,9 +51,7 @@ impl Gathered {
             }
             other => {
                 let columns = other.columns().into_iter().enumerate();
-                let read = columns.map(|(index, column)| {
-                    Expr::column(self.width + index, plain(column.data_type))
-                });
+                let read = columns.map(|(index, column)| Expr::column(self.width + index, plain(column.data_type)));
                 let read: Vec<Expr> = read.collect();
                 self.width += read.len();
                 self.legs.push(other.clone());
@@ -80,10 +78,8 @@ pub(super) fn block(rel: &Rel, needed: &BTreeSet<usize>) -> Canonical {
     let mut gathered = Gathered::default();
     let outputs = gathered.take(rel);
     let kept: Vec<usize> = needed.iter().copied().filter(|column| *column < outputs.len()).collect();
-    let read = with_columns(
-        &BTreeSet::new(),
-        gathered.predicates.iter().chain(kept.iter().map(|column| &outputs[*column])),
-    );
+    let read =
+        with_columns(&BTreeSet::new(), gathered.predicates.iter().chain(kept.iter().map(|column| &outputs[*column])));
     let mut legs = Vec::new();
     let mut place = Vec::new();
     let mut width = 0;

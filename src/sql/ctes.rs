@@ -69,11 +69,11 @@ impl Printer<'_> {
         let names = |positions: &mut dyn Iterator<Item = usize>| {
             commas(positions.filter_map(|position| columns.get(position)).map(|column| quoted(column)))
         };
-        let mut head = format!("{}({})", quoted(&name), names(&mut (0..columns.len())));
-        if !cte.keys.is_empty() {
-            head.push_str(&format!(" USING KEY ({})", names(&mut cte.keys.iter().copied())));
-        }
-        head.push_str(&format!(" {}", materialized(materialize)));
+        let keys = match cte.keys.as_slice() {
+            [] => String::new(),
+            keys => format!(" USING KEY ({})", names(&mut keys.iter().copied())),
+        };
+        let head = format!("{}({}){keys} {}", quoted(&name), names(&mut (0..columns.len())), materialized(materialize));
         let word = if cte.all { "UNION ALL" } else { "UNION" };
         let body = format!("{}\n{word}\n{}", operand(&start), operand(&step));
         with.push(WithItem { head, body, recursive: true });

@@ -125,9 +125,6 @@ mod tests {
             product(&decimal(10, 2), &DataType::Integer),
             Some((decimal(18, 2), [decimal(10, 2), decimal(18, 0)]))
         );
-        assert_eq!(
-            product(&decimal(10, 2), &decimal(10, 2)),
-            Some((decimal(18, 4), [decimal(10, 2), decimal(10, 2)]))
-        );
+        assert_eq!(product(&decimal(10, 2), &decimal(10, 2)), Some((decimal(18, 4), [decimal(10, 2), decimal(10, 2)])));
     }
 }

@@ -83,4 +83,3 @@ fn tied_to_keys(join: &Join) -> bool {
     let ties = |op| op == Comparison::NotDistinctFrom;
     join.predicates.is_empty() && !join.conditions.is_empty() && join.conditions.iter().all(|one| ties(one.op))
 }
-

@@ -1,8 +1,6 @@
 //! Scalar expressions.
 
-use crate::plan::expr::{
-    Argument, Comparison, Conjunction, Constant, Expr, FunctionCall, Literal, Operator, SortKey,
-};
+use crate::plan::expr::{Argument, Comparison, Conjunction, Constant, Expr, FunctionCall, Literal, Operator, SortKey};
 use crate::plan::types::DataType;
 
 use super::literals::{commas, literal};
@@ -121,8 +119,7 @@ impl<'c> Columns<'c> {
             }
             Expr::Case { branches, otherwise, .. } => {
                 let branch = |condition: &Expr, value: &Expr| format!("WHEN {} THEN {}", top(condition), top(value));
-                let branches: Vec<String> =
-                    branches.iter().map(|case| branch(&case.condition, &case.value)).collect();
+                let branches: Vec<String> = branches.iter().map(|case| branch(&case.condition, &case.value)).collect();
                 (format!("CASE {} ELSE {} END", branches.join(" "), top(otherwise)), true)
             }
             Expr::Cast { input, data_type, fallible } => {
@@ -208,9 +205,7 @@ impl<'c> Columns<'c> {
 impl Columns<'_> {
     /// `list[begin:end:step]` without one of its bounds, which only that form can leave out.
     fn slice(self, call: &FunctionCall, lambdas: &[Vec<String>]) -> Option<String> {
-        let left_out = |argument: &Argument| {
-            matches!(&argument.value, Expr::Literal(Literal { value: Some(Constant::List(items)), .. }) if items.is_empty())
-        };
+        let left_out = |argument: &Argument| matches!(&argument.value, Expr::Literal(Literal { value: Some(Constant::List(items)), .. }) if items.is_empty());
         let (list, bounds) = call.arguments.split_first()?;
         let slices = matches!(call.name.as_str(), "array_slice" | "list_slice");
         if !slices || !bounds.iter().any(left_out) {
@@ -222,9 +217,7 @@ impl Columns<'_> {
         let list = self.operand(&list.value, lambdas);
         match bounds {
             [begin, end] => Some(format!("{list}[{}:{}]", bound(begin, ""), bound(end, ""))),
-            [begin, end, step] => {
-                Some(format!("{list}[{}:{}:{}]", bound(begin, ""), bound(end, "-"), bound(step, "")))
-            }
+            [begin, end, step] => Some(format!("{list}[{}:{}:{}]", bound(begin, ""), bound(end, "-"), bound(step, ""))),
             _ => None,
         }
     }

@@ -74,10 +74,10 @@ fn structure(members: &[Literal], data_type: &DataType) -> (String, Option<DataT
         let natural = DataType::Struct(types.map(|member| (String::new(), member)).collect());
         return (format!("row({})", commas(members.iter().map(self::literal))), Some(natural));
     }
-    let named = fields.iter().zip(members);
-    let text = commas(named.map(|((name, _), member)| format!("{} := {}", super::quoted(name), self::literal(member))));
-    let names = fields.iter().map(|(name, _)| name.clone());
-    (format!("struct_pack({text})"), Some(DataType::Struct(names.zip(types).collect())))
+    let pairs = fields.iter().zip(members);
+    let text = commas(pairs.map(|((name, _), member)| format!("{} := {}", super::quoted(name), self::literal(member))));
+    let natural = fields.iter().map(|(name, _)| name.clone()).zip(types).collect();
+    (format!("struct_pack({text})"), Some(DataType::Struct(natural)))
 }
 
 /// Integers, and the unscaled digits of a DECIMAL.

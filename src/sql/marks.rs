@@ -1,6 +1,6 @@
 //! `MARK` joins: `IN`, `NOT IN`, `ANY` and `ALL` over a subquery, as a column of the left rows with three values.
 
-use crate::plan::expr::Comparison;
+use crate::plan::expr::{Comparison, Expr};
 use crate::plan::rel::{Join, JoinCondition};
 
 use super::block::{Block, Output, Stage, WithItem, indented};
@@ -49,7 +49,7 @@ impl Printer<'_> {
         let columns = &left.columns;
         // The distinct values of the left columns that the conditions read.
         let mut read: Vec<usize> = join.conditions.iter().flat_map(|condition| condition.left.columns()).collect();
-        read.extend(join.predicates.iter().flat_map(|predicate| predicate.columns()).filter(|column| *column < width));
+        read.extend(join.predicates.iter().flat_map(Expr::columns).filter(|column| *column < width));
         read.sort_unstable();
         read.dedup();
         let tested = Block {
@@ -99,11 +99,7 @@ impl Printer<'_> {
     pub(super) fn as_cte(&mut self, mut block: Block, name: &str) -> Block {
         let mut with = std::mem::take(&mut block.with);
         let columns = block.names();
-        with.push(WithItem {
-            head: format!("{} AS MATERIALIZED", quoted(name)),
-            body: block.text(),
-            recursive: false,
-        });
+        with.push(WithItem { head: format!("{} AS MATERIALIZED", quoted(name)), body: block.text(), recursive: false });
         let alias = self.names.fresh(name);
         let text = format!("{} AS {}", quoted(name), quoted(&alias));
         Block { with, ..Block::relation(text, &alias, columns) }

@@ -84,8 +84,7 @@ impl<'r> Printer<'r> {
         let text = format!("{} AS {}{version}", relation.name, quoted(&alias));
         let names = scan.columns.iter().map(|column| column.name.clone());
         let mut block = Block::relation(text, &alias, names);
-        let collated =
-            |data_type: &DataType| matches!(data_type, DataType::Varchar { collation: Some(collation) } if !collation.is_empty());
+        let collated = |data_type: &DataType| matches!(data_type, DataType::Varchar { collation: Some(collation) } if !collation.is_empty());
         if scan.kind == TableKind::DuckDb && scan.columns.iter().any(|column| collated(&column.data_type)) {
             // The plan has the collation's functions already; the binder must not add them again.
             for (column, output) in scan.columns.iter().zip(&mut block.columns) {
@@ -122,14 +121,14 @@ impl<'r> Printer<'r> {
         }
         let columns = Columns::new(&[]);
         let row = |row: &Vec<Expr>| {
-            let typed = |(expr, data_type): (&Expr, &DataType)| {
+            let cast = |(expr, data_type): (&Expr, &DataType)| {
                 if expr.data_type() == *data_type {
                     columns.top(expr)
                 } else {
                     format!("CAST({} AS {data_type})", columns.top(expr))
                 }
             };
-            format!("({})", commas(row.iter().zip(types()).map(typed)))
+            format!("({})", commas(row.iter().zip(types()).map(cast)))
         };
         let rows = values.rows.iter().map(row).collect::<Vec<_>>().join(",\n");
         let alias = self.names.fresh("rows");
@@ -146,9 +145,9 @@ impl<'r> Printer<'r> {
         let texts = input.texts();
         let columns = Columns::new(&texts);
         let positional = function.arguments.iter().map(|argument| columns.top(argument));
-        let named = function.named_arguments.iter();
-        let named = named.map(|(name, value)| format!("{} := {}", quoted(name), columns.top(value)));
-        let arguments = commas(positional.chain(named));
+        let by_name =
+            function.named_arguments.iter().map(|(name, value)| format!("{} := {}", quoted(name), columns.top(value)));
+        let arguments = commas(positional.chain(by_name));
         let alias = self.names.fresh(&function.name);
         let names = names::unique(function.all_names.iter().cloned());
         let head = commas(names.iter().map(|name| quoted(name)));
@@ -169,7 +168,9 @@ impl<'r> Printer<'r> {
         let reads = |index: usize| {
             let mut count = 0;
             for (_, expr) in &project.exprs {
-                expr.walk(&mut |part| count += usize::from(matches!(part, Expr::Column { index: at, .. } if *at == index)));
+                expr.walk(&mut |part| {
+                    count += usize::from(matches!(part, Expr::Column { index: at, .. } if *at == index));
+                });
             }
             count
         };
@@ -238,7 +239,8 @@ impl<'r> Printer<'r> {
         for (call, text) in aggregate.aggregates.iter().zip(&calls) {
             outputs.push(Output { text: text.clone(), name: call.name.clone(), plain: false });
         }
-        let set = |positions: &Vec<usize>| commas(positions.iter().filter_map(|position| groups.get(*position).cloned()));
+        let set =
+            |positions: &Vec<usize>| commas(positions.iter().filter_map(|position| groups.get(*position).cloned()));
         for positions in &aggregate.grouping_functions {
             let text = format!("GROUPING({})", set(positions));
             outputs.push(Output { text, name: "grouping".to_owned(), plain: false });

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use crate::plan::expr::{Argument, Comparison, Constant, Expr, FunctionCall, Literal, Operator};
 use crate::plan::rel::{
     Aggregate, AggregateCall, Column, Cte, CteRef, DependentJoin, DependentKeys, Distinct, Filter, Frame, FrameBound,
-    FrameExclude, FrameUnit, Join, JoinCondition, JoinKind, Limit, LimitCount, Project, Rel, Scan, SetOperation,
-    SetOperator, State, TableKind, Unnest, Window, WindowCall,
+    FrameExclude, FrameUnit, Join, JoinCondition, JoinKind, Limit, LimitCount, Materialize, Project, Rel, Scan,
+    SetOperation, SetOperator, State, TableKind, Unnest, Window, WindowCall,
 };
 use crate::plan::types::DataType;
 
@@ -197,7 +197,13 @@ fn linear(inner: &BoxedStrategy<Rel>) -> BoxedStrategy<Rel> {
             let (left, right) = (reference(), reference());
             let join = Join { kind: JoinKind::Inner, left, right, conditions, predicates: Vec::new() };
             let body = Box::new(three(Rel::Join(join), [0, 1, 3], false));
-            Rel::Cte(Cte { name: "x".into(), id: 0, definition: Box::new(definition), body })
+            Rel::Cte(Cte {
+                name: "x".into(),
+                id: 0,
+                materialize: Materialize::Default,
+                definition: Box::new(definition),
+                body,
+            })
         }),
     ]
     .boxed()

@@ -38,11 +38,11 @@ impl Decoder<'_> {
             "NON_DISTINCT" => false,
             other => return Err(self.error(format!("the aggregate type {other}"))),
         };
-        let filter = match self.optional(fields, "filter") {
+        let filter = match fields.get("filter") {
             Some(filter) => Some(Box::new(self.expr(filter, scope)?)),
             None => None,
         };
-        let order_by = match self.optional(fields, "order_bys") {
+        let order_by = match fields.get("order_bys") {
             Some(order) => self.order_modifier(order, scope)?,
             None => Vec::new(),
         };
@@ -82,7 +82,17 @@ impl Decoder<'_> {
         types: &[DataType],
         data_type: &DataType,
     ) -> Result<Vec<Expr>, DecodeError> {
-        let data = match self.optional(fields, "function_data") {
+        self.erased_constants(fields, name, types, data_type).map_err(|error| error.of(name))
+    }
+
+    fn erased_constants(
+        &self,
+        fields: Fields<'_>,
+        name: &str,
+        types: &[DataType],
+        data_type: &DataType,
+    ) -> Result<Vec<Expr>, DecodeError> {
+        let data = match fields.get("function_data") {
             Some(data) if self.flag(fields, "has_serialize")? => self.object(data, "bind data")?,
             _ => {
                 self.refuse_erased_arguments(fields, name)?;
@@ -114,13 +124,10 @@ impl Decoder<'_> {
                 self.only(data, &["quantiles", "sample_size"])?;
                 let to = if name == "approx_quantile" { DataType::Float } else { DataType::Double };
                 let fractions: Vec<f64> = self.typed(data, "quantiles")?;
-                let literal = |fraction| Literal {
-                    value: Some(Constant::Double(fraction)),
-                    data_type: to.clone(),
-                };
+                let literal = |fraction| Literal { value: Some(Constant::Double(fraction)), data_type: to.clone() };
                 let fractions = fractions.into_iter().map(literal).collect();
                 let mut arguments = vec![self.fractions(fractions, returns_list, name)?];
-                if self.optional(data, "sample_size").is_some() {
+                if data.get("sample_size").is_some() {
                     let size = self.number(data, "sample_size")?.to_string();
                     let value = Some(Constant::Integer(size));
                     arguments.push(Expr::Literal(Literal { value, data_type: DataType::Integer }));

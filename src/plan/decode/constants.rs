@@ -5,7 +5,7 @@ use super::super::rel::{Column, Project, Rel, SetOperation, SetOperator, Values}
 use super::super::types::DataType;
 use super::expressions::Scope;
 use super::reader::Fields;
-use super::{Decoded, DecodeError, Decoder, Slot};
+use super::{DecodeError, Decoded, Decoder, Slot};
 
 impl Decoder<'_> {
     /// `VALUES`, also of an outer row's columns.
@@ -39,7 +39,7 @@ impl Decoder<'_> {
             }
             _ => return Err(self.error("VALUES over the rows of another relation")),
         };
-        self.with_columns(rel, table_index)
+        Decoded::of(rel, table_index)
     }
 
     pub(super) fn chunk_get(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
@@ -59,7 +59,7 @@ impl Decoder<'_> {
         let rows = (0..height).map(row).collect();
         let columns = types.into_iter().enumerate();
         let columns = columns.map(|(index, data_type)| Column::new(format!("col{index}"), data_type)).collect();
-        self.with_columns(Rel::Values(Values { columns, rows }), self.number(fields, "table_index")?)
+        Decoded::of(Rel::Values(Values { columns, rows }), self.number(fields, "table_index")?)
     }
 
     /// One row without columns; DuckDB counts one column, which nobody reads.

@@ -4,7 +4,7 @@ use super::super::expr::Expr;
 use super::super::rel::{Column, Cte, CteRef, Materialize, RecursiveCte, Rel};
 use super::expressions::Scope;
 use super::reader::Fields;
-use super::{CteInScope, Decoded, DecodeError, Decoder, Slot};
+use super::{CteInScope, DecodeError, Decoded, Decoder, Slot};
 
 impl Decoder<'_> {
     pub(super) fn cte(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
@@ -48,7 +48,7 @@ impl Decoder<'_> {
         let columns = names.into_iter().zip(types).map(|(name, data_type)| Column { name, data_type }).collect();
         let recurring = self.flag(fields, "is_recurring")?;
         let rel = Rel::CteRef(CteRef { id, columns, recurring });
-        self.with_columns(rel, self.number(fields, "table_index")?)
+        Decoded::of(rel, self.number(fields, "table_index")?)
     }
 
     pub(super) fn recursive_cte(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {

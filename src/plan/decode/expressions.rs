@@ -19,10 +19,7 @@ pub(super) enum Scope<'s> {
     /// The columns of a node's input.
     Row(&'s [Slot]),
     /// Inside a lambda: its parameters' types in order, and what it captures, in terms of the scope around it.
-    Lambda {
-        parameters: &'s [DataType],
-        captures: &'s [Expr],
-    },
+    Lambda { parameters: &'s [DataType], captures: &'s [Expr] },
 }
 
 /// `known` and the fields that every expression has.
@@ -53,25 +50,34 @@ impl Decoder<'_> {
         match class {
             "BOUND_REF" => self.reference(fields, scope),
             "BOUND_COLUMN_REF" => self.column_reference(fields, scope),
-            "BOUND_CONSTANT" => {
-                self.only(fields, &with_common(&["value"]))?;
-                Ok(Expr::Literal(self.literal(self.required(fields, "value")?)?))
-            }
+            "BOUND_CONSTANT" => self.constant_expr(fields),
             "BOUND_CAST" => self.cast(fields, scope),
-            "BOUND_COMPARISON" => {
-                self.only(fields, &with_common(&["left", "right"]))?;
-                let op = self.comparison(self.text(fields, "type")?)?;
-                let left = Box::new(self.expr(self.required(fields, "left")?, scope)?);
-                let right = Box::new(self.expr(self.required(fields, "right")?, scope)?);
-                Ok(Expr::Comparison { op, left, right })
-            }
+            "BOUND_COMPARISON" => self.compare(fields, scope),
             "BOUND_CONJUNCTION" => self.conjunction(fields, scope),
             "BOUND_OPERATOR" => self.operator(fields, scope),
             "BOUND_BETWEEN" => self.between(fields, scope),
             "BOUND_CASE" => self.case(fields, scope),
             "BOUND_FUNCTION" => self.function(fields, scope),
-            other => Err(self.error(format!("the expression {other} ({})", self.text(fields, "type")?))),
+            other => Err(self.unknown_expr(fields, other)),
         }
+    }
+
+    fn unknown_expr(&self, fields: Fields<'_>, class: &str) -> DecodeError {
+        let kind = self.text(fields, "type").unwrap_or_default();
+        self.error(format!("the expression {class} ({kind})"))
+    }
+
+    fn constant_expr(&self, fields: Fields<'_>) -> Result<Expr, DecodeError> {
+        self.only(fields, &with_common(&["value"]))?;
+        Ok(Expr::Literal(self.literal(self.required(fields, "value")?)?))
+    }
+
+    fn compare(&mut self, fields: Fields<'_>, scope: Scope<'_>) -> Result<Expr, DecodeError> {
+        self.only(fields, &with_common(&["left", "right"]))?;
+        let op = self.comparison(self.text(fields, "type")?)?;
+        let left = Box::new(self.expr(self.required(fields, "left")?, scope)?);
+        let right = Box::new(self.expr(self.required(fields, "right")?, scope)?);
+        Ok(Expr::Comparison { op, left, right })
     }
 
     fn reference(&self, fields: Fields<'_>, scope: Scope<'_>) -> Result<Expr, DecodeError> {

@@ -18,6 +18,12 @@ const UNPRINTABLE: [&str; 3] = ["alias", "vector_type", "stats"];
 impl Decoder<'_> {
     /// A call of a scalar function.
     pub(super) fn function(&mut self, fields: Fields<'_>, scope: Scope<'_>) -> Result<Expr, DecodeError> {
+        // The arguments are decoded in a small frame of the stack, for calls may be nested deep.
+        let values = self.exprs(self.list(fields, "children")?, scope)?;
+        self.function_of(fields, values)
+    }
+
+    fn function_of(&mut self, fields: Fields<'_>, values: Vec<Expr>) -> Result<Expr, DecodeError> {
         self.only(
             fields,
             &with_common(&[
@@ -38,7 +44,6 @@ impl Decoder<'_> {
             return Err(self.error(format!("the function {name}")));
         }
         let children = self.list(fields, "children")?;
-        let values = self.exprs(children, scope)?;
         let mut call = FunctionCall {
             qualifier: self.qualifier(fields)?,
             arguments: values.into_iter().map(|value| Argument { name: None, value }).collect(),
@@ -47,18 +52,18 @@ impl Decoder<'_> {
             data_type: self.data_type(self.required(fields, "return_type")?)?,
             name,
         };
-        let data = match self.optional(fields, "function_data") {
+        let data = match fields.get("function_data") {
             Some(data) if self.flag(fields, "has_serialize")? => self.object(data, "bind data")?,
             _ => {
                 self.refuse_erased_arguments(fields, &call.name)?;
                 return Ok(Expr::Function(call));
             }
         };
-        if self.optional(data, "lambda_expr").is_some() {
+        if data.get("lambda_expr").is_some() {
             self.put_lambda_back(&mut call, data)?;
-        } else if self.optional(data, "variable_return_type").is_some() {
+        } else if data.get("variable_return_type").is_some() {
             self.name_arguments(&mut call, data, children)?;
-        } else if let Some(bind_data) = self.optional(data, "bind_data") {
+        } else if let Some(bind_data) = data.get("bind_data") {
             self.only(data, &["bind_data"])?;
             self.put_list_arguments_back(&mut call, bind_data)?;
         } else {
@@ -112,12 +117,7 @@ impl Decoder<'_> {
     }
 
     /// Functions that make structs and unions: the names of the arguments are those of the result's members.
-    fn name_arguments(
-        &self,
-        call: &mut FunctionCall,
-        data: Fields<'_>,
-        children: &[Json],
-    ) -> Result<(), DecodeError> {
+    fn name_arguments(&self, call: &mut FunctionCall, data: Fields<'_>, children: &[Json]) -> Result<(), DecodeError> {
         self.only(data, &["variable_return_type"])?;
         let members = match &call.data_type {
             DataType::Struct(members) | DataType::Union(members) => members,
@@ -147,11 +147,10 @@ impl Decoder<'_> {
             }
             other => return Err(self.error(format!("the bind data of the function {other}"))),
         }
-        let named = call.arguments.iter().filter(|argument| argument.name.as_deref().is_some_and(|name| name.is_empty()));
-        match named.count() {
-            0 => Ok(()),
-            _ => Err(self.error(format!("an argument of {} without its name", call.name))),
+        if call.arguments.iter().any(|argument| argument.name.as_deref() == Some("")) {
+            return Err(self.error(format!("an argument of {} without its name", call.name)));
         }
+        Ok(())
     }
 
     /// `list_aggregate(list, 'name', …)`: the aggregate's constant arguments.

@@ -4,7 +4,7 @@ use super::super::expr::{Conjunction, Expr};
 use super::super::rel::{DependentJoin, DependentKeys, Join, JoinCondition, JoinKind, Rel};
 use super::expressions::Scope;
 use super::reader::Fields;
-use super::{Column, Decoded, DecodeError, Decoder, DependentInScope, Slot, boolean_column, laterals};
+use super::{Column, DecodeError, Decoded, Decoder, DependentInScope, Slot, boolean_column, laterals};
 
 /// Fields of the joins with conditions.
 const COMPARISON_JOIN: [&str; 11] = [
@@ -37,10 +37,9 @@ impl Decoder<'_> {
         let conditions = self.conditions(fields, &left.slots, &right.slots)?;
         let mut predicates = Vec::new();
         let width = left.rel.columns().len();
-        let both: Vec<Slot> =
-            left.slots.iter().cloned().chain(Slot::shifted(right.slots.clone(), width)).collect();
+        let both: Vec<Slot> = left.slots.iter().cloned().chain(Slot::shifted(right.slots.clone(), width)).collect();
         for name in ["condition", "predicate"] {
-            if let Some(condition) = self.optional(fields, name) {
+            if let Some(condition) = fields.get(name) {
                 match self.expr(condition, Scope::Row(&both))? {
                     Expr::Conjunction { op: Conjunction::And, operands } => predicates.extend(operands),
                     other => predicates.push(other),
@@ -120,7 +119,7 @@ impl Decoder<'_> {
         for unused in ["left_projection_map", "right_projection_map"] {
             self.must_be_empty(fields, unused)?;
         }
-        if self.flag(fields, "delim_flipped")? || self.optional(fields, "predicate").is_some() {
+        if self.flag(fields, "delim_flipped")? || fields.get("predicate").is_some() {
             return Err(self.error("a correlated join with its sides exchanged or a further predicate"));
         }
         let [left, right] = self.list(fields, "children")? else {
@@ -137,13 +136,8 @@ impl Decoder<'_> {
         let kind = self.join_kind(fields, "LOGICAL_DELIM_JOIN")?;
         let conditions = self.conditions(fields, &left.slots, &right.slots)?;
         let slots = self.join_slots(fields, kind, &left, right.slots.clone())?;
-        let join = Join {
-            kind,
-            left: Box::new(left.rel),
-            right: Box::new(right.rel),
-            conditions,
-            predicates: Vec::new(),
-        };
+        let join =
+            Join { kind, left: Box::new(left.rel), right: Box::new(right.rel), conditions, predicates: Vec::new() };
         let dependent = DependentJoin { join, keys, id };
         Ok(match laterals::apply(dependent, slots, &right.slots) {
             Ok(lateral) => lateral,
@@ -163,6 +157,6 @@ impl Decoder<'_> {
             return Err(self.error("correlated columns that are not those of the correlated join around"));
         }
         let rel = Rel::DependentKeys(DependentKeys { id, columns });
-        self.with_columns(rel, self.number(fields, "table_index")?)
+        Decoded::of(rel, self.number(fields, "table_index")?)
     }
 }

@@ -86,6 +86,13 @@ pub struct DecodeError {
     pub at: String,
 }
 
+impl DecodeError {
+    /// The same about a part of `owner`.
+    fn of(self, owner: &str) -> DecodeError {
+        if self.what.contains(owner) { self } else { DecodeError { what: format!("{} of {owner}", self.what), ..self } }
+    }
+}
+
 fn place(at: &str) -> String {
     if at.is_empty() { String::new() } else { format!(" (at {at})") }
 }
@@ -171,6 +178,15 @@ struct DependentInScope {
 struct Decoded {
     rel: Rel,
     slots: Vec<Slot>,
+}
+
+impl Decoded {
+    /// A node with all its columns under one table index.
+    #[expect(clippy::unnecessary_wraps, reason = "it ends a decoding step, each of which returns a result")]
+    fn of(rel: Rel, table_index: u64) -> Result<Decoded, DecodeError> {
+        let slots = Slot::each(table_index, &rel.columns());
+        Ok(Decoded { rel, slots })
+    }
 }
 
 /// One of DuckDB's output columns of a node.

@@ -9,14 +9,14 @@ use super::super::rel::{
 use super::expressions::{DEEPEST, Scope, with_common};
 use super::reader::Fields;
 use super::sets::Above;
-use super::{Decoded, DecodeError, Decoder, Slot, telling_name};
+use super::{DecodeError, Decoded, Decoder, Slot, telling_name};
 
 impl Decoder<'_> {
     /// Decodes a node and everything below it.
     pub(super) fn node(&mut self, json: &Json) -> Result<Decoded, DecodeError> {
         let fields = self.object(json, "a node")?;
         let kind = self.text(fields, "type")?;
-        if self.optional(fields, "children").is_none() {
+        if fields.get("children").is_none() {
             return Err(self.error(
                 "a plan serialised with skip_empty := true, which loses empty grouping sets and empty strings,",
             ));
@@ -38,7 +38,10 @@ impl Decoder<'_> {
             "LOGICAL_GET" => self.get(fields),
             "LOGICAL_PROJECTION" => self.projection(fields),
             "LOGICAL_FILTER" => self.filter(fields),
-            "LOGICAL_COMPARISON_JOIN" | "LOGICAL_ASOF_JOIN" | "LOGICAL_ANY_JOIN" | "LOGICAL_CROSS_PRODUCT"
+            "LOGICAL_COMPARISON_JOIN"
+            | "LOGICAL_ASOF_JOIN"
+            | "LOGICAL_ANY_JOIN"
+            | "LOGICAL_CROSS_PRODUCT"
             | "LOGICAL_POSITIONAL_JOIN" => self.join(fields, kind),
             "LOGICAL_DELIM_JOIN" => self.dependent_join(fields),
             "LOGICAL_DELIM_GET" => self.dependent_keys(fields),
@@ -80,7 +83,7 @@ impl Decoder<'_> {
             exprs.push(self.named_expr(json, &slots)?);
         }
         let rel = Rel::Project(Project { input: Box::new(rel), exprs });
-        self.with_columns(rel, self.number(fields, "table_index")?)
+        Decoded::of(rel, self.number(fields, "table_index")?)
     }
 
     /// An expression with the name that the statement gives it, or a telling one.
@@ -91,18 +94,11 @@ impl Decoder<'_> {
         Ok((name, expr))
     }
 
-    /// `rel` with all its columns under one table index.
-    #[expect(clippy::unnecessary_wraps, reason = "it ends a decoding step, each of which returns a result")]
-    pub(super) fn with_columns(&self, rel: Rel, table_index: u64) -> Result<Decoded, DecodeError> {
-        let slots = Slot::each(table_index, &rel.columns());
-        Ok(Decoded { rel, slots })
-    }
-
     fn filter(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
         self.only(fields, &["type", "children", "expressions", "projection_map"])?;
         let Decoded { rel, mut slots } = self.input(fields)?;
         let predicates = self.exprs(self.list(fields, "expressions")?, Scope::Row(&slots))?;
-        if self.optional(fields, "projection_map").is_some() {
+        if fields.get("projection_map").is_some() {
             let kept: Vec<usize> = self.typed(fields, "projection_map")?;
             if !kept.is_empty() {
                 let chosen = kept.iter().map(|index| slots.get(*index).cloned());
@@ -203,7 +199,7 @@ impl Decoder<'_> {
         let fields =
             self.fields(json, "a limit", &["type", "constant_integer", "constant_percentage", "expression"])?;
         let kind = self.text(fields, "type")?;
-        let expr = match self.optional(fields, "expression") {
+        let expr = match fields.get("expression") {
             Some(expr) => Some(self.expr(expr, Scope::Row(slots))?),
             None => None,
         };
@@ -255,14 +251,10 @@ impl Decoder<'_> {
             "Reservoir" => "reservoir",
             other => return Err(self.error(format!("the sampling method {other}"))),
         };
-        let mut clause = format!("{method}({size}{unit})");
-        let seed: Option<i64> = match self.optional(options, "seed") {
-            Some(seed) => seed.as_i64().filter(|seed| *seed >= 0),
-            None => None,
+        let clause = match options.get("seed").and_then(Json::as_i64).filter(|seed| *seed >= 0) {
+            Some(seed) => format!("{method}({size}{unit}) REPEATABLE ({seed})"),
+            None => format!("{method}({size}{unit})"),
         };
-        if let Some(seed) = seed {
-            clause.push_str(&format!(" REPEATABLE ({seed})"));
-        }
         Ok(Decoded { rel: Rel::Sample(Sample { input: Box::new(rel), clause }), slots })
     }
 }

@@ -5,15 +5,38 @@ use super::super::expr::{Argument, CaseBranch, Constant, Expr, FunctionCall, Lit
 use super::super::rel::{Project, Rel};
 use super::super::types::DataType;
 use super::reader::Fields;
-use super::{Decoded, DecodeError, Decoder};
+use super::{DecodeError, Decoded, Decoder};
 
 /// Aggregates of no rows that are 0 …
 const ZERO: [&str; 6] = ["count", "count_star", "count_if", "countif", "regr_count", "approx_count_distinct"];
 /// … and that are NULL.
 const NULL: [&str; 26] = [
-    "sum", "avg", "mean", "min", "max", "first", "last", "any_value", "arbitrary", "list", "array_agg", "string_agg",
-    "group_concat", "listagg", "median", "mode", "quantile_cont", "quantile_disc", "bool_and", "bool_or", "product",
-    "stddev", "stddev_samp", "var_samp", "arg_min", "arg_max",
+    "sum",
+    "avg",
+    "mean",
+    "min",
+    "max",
+    "first",
+    "last",
+    "any_value",
+    "arbitrary",
+    "list",
+    "array_agg",
+    "string_agg",
+    "group_concat",
+    "listagg",
+    "median",
+    "mode",
+    "quantile_cont",
+    "quantile_disc",
+    "bool_and",
+    "bool_or",
+    "product",
+    "stddev",
+    "stddev_samp",
+    "var_samp",
+    "arg_min",
+    "arg_max",
 ];
 
 impl Decoder<'_> {
@@ -64,7 +87,7 @@ impl Decoder<'_> {
             exprs.push((value, Expr::Case { branches, otherwise: Box::new(empty[aggregate].clone()), data_type }));
         }
         let rel = Rel::Project(Project { input: Box::new(input), exprs });
-        self.with_columns(rel, self.number(fields, "pivot_index")?)
+        Decoded::of(rel, self.number(fields, "pivot_index")?)
     }
 }
 
@@ -78,4 +101,3 @@ fn call(name: &str, arguments: Vec<Expr>, data_type: DataType) -> Expr {
         data_type,
     })
 }
-

@@ -13,6 +13,13 @@ pub(super) struct Fields<'j> {
     of: &'j str,
 }
 
+impl<'j> Fields<'j> {
+    /// The field `name`; DuckDB's `null` counts as missing.
+    pub(super) fn get(self, name: &str) -> Option<&'j Json> {
+        self.object.get(name).filter(|value| !value.is_null())
+    }
+}
+
 /// What DuckDB writes for an index that is not there.
 pub(super) const NO_INDEX: u64 = u64::MAX;
 
@@ -40,19 +47,14 @@ impl Decoder<'_> {
         }
     }
 
-    /// The field `name`; DuckDB's `null` counts as missing.
-    pub(super) fn optional<'j>(&self, fields: Fields<'j>, name: &str) -> Option<&'j Json> {
-        fields.object.get(name).filter(|value| !value.is_null())
-    }
-
     /// The field `name`, which must be there.
     pub(super) fn required<'j>(&self, fields: Fields<'j>, name: &str) -> Result<&'j Json, DecodeError> {
-        self.optional(fields, name).ok_or_else(|| self.error(format!("{} without the field {name:?}", fields.of)))
+        fields.get(name).ok_or_else(|| self.error(format!("{} without the field {name:?}", fields.of)))
     }
 
     /// The text `name`; missing is empty.
     pub(super) fn text<'j>(&self, fields: Fields<'j>, name: &str) -> Result<&'j str, DecodeError> {
-        match self.optional(fields, name) {
+        match fields.get(name) {
             None => Ok(""),
             Some(value) => value.as_str().ok_or_else(|| self.wrong(fields, name, value)),
         }
@@ -72,7 +74,7 @@ impl Decoder<'_> {
 
     /// The flag `name`; missing is false.
     pub(super) fn flag(&self, fields: Fields<'_>, name: &str) -> Result<bool, DecodeError> {
-        match self.optional(fields, name) {
+        match fields.get(name) {
             None => Ok(false),
             Some(value) => value.as_bool().ok_or_else(|| self.wrong(fields, name, value)),
         }
@@ -80,7 +82,7 @@ impl Decoder<'_> {
 
     /// The list `name`; missing is empty.
     pub(super) fn list<'j>(&self, fields: Fields<'j>, name: &str) -> Result<&'j [Json], DecodeError> {
-        match self.optional(fields, name) {
+        match fields.get(name) {
             None => Ok(&[]),
             Some(value) => match value.as_array() {
                 Some(list) => Ok(list),

@@ -6,7 +6,7 @@ use super::super::expr::Expr;
 use super::super::rel::{Column, ROWID_POSITION, Rel, Scan, State, TableFunction, TableKind};
 use super::super::types::DataType;
 use super::reader::{Fields, NO_INDEX};
-use super::{Decoded, DecodeError, Decoder, Slot};
+use super::{DecodeError, Decoded, Decoder, Slot};
 
 /// What DuckDB writes for the columns of a scan that reads none.
 const EMPTY: u64 = u64::MAX - 1;
@@ -45,18 +45,18 @@ impl Decoder<'_> {
     pub(super) fn get(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
         self.only(fields, &GET)?;
         self.must_be_empty(fields, "projection_ids")?;
-        if let Some(filters) = self.optional(fields, "table_filters") {
+        if let Some(filters) = fields.get("table_filters") {
             let filters = self.fields(filters, "table filters", &["filters"])?;
             self.must_be_empty(filters, "filters")?;
         }
-        if let Some(info) = self.optional(fields, "extra_info") {
+        if let Some(info) = fields.get("extra_info") {
             let known = ["file_filters", "total_files", "filtered_files", "sample_options"];
             let info = self.fields(info, "a scan's notes", &known)?;
-            if !self.text(info, "file_filters")?.is_empty() || self.optional(info, "sample_options").is_some() {
+            if !self.text(info, "file_filters")?.is_empty() || info.get("sample_options").is_some() {
                 return Err(self.error("a scan with a pushed filter or sample"));
             }
         }
-        if self.optional(fields, "row_group_order_options").is_some() {
+        if fields.get("row_group_order_options").is_some() {
             return Err(self.error("a scan in the order of its row groups"));
         }
         if self.number(fields, "ordinality_idx")? != NO_INDEX {
@@ -185,7 +185,7 @@ impl Decoder<'_> {
             arguments.push(Expr::Literal(self.literal(json)?));
         }
         let mut named_arguments = Vec::new();
-        if let Some(named) = self.optional(fields, "named_parameters") {
+        if let Some(named) = fields.get("named_parameters") {
             let mut pairs = Vec::new();
             for json in self.list(fields, "named_parameters")? {
                 let pair = self.fields(json, "a named argument", &["key", "value"])?;
@@ -245,7 +245,7 @@ impl Decoder<'_> {
         slots: &mut Vec<Slot>,
     ) -> Result<(), DecodeError> {
         let input = function.input.as_deref().map(Rel::columns).unwrap_or_default();
-        let passed: Vec<usize> = match self.optional(fields, "projected_input") {
+        let passed: Vec<usize> = match fields.get("projected_input") {
             Some(_) => self.typed(fields, "projected_input")?,
             None => Vec::new(),
         };

@@ -6,7 +6,7 @@ use super::super::expr::Expr;
 use super::super::rel::{Distinct, Rel, SetOperation, SetOperator};
 use super::expressions::Scope;
 use super::reader::Fields;
-use super::{Decoded, DecodeError, Decoder, Slot};
+use super::{DecodeError, Decoded, Decoder, Slot};
 
 /// What stands above a set operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,13 +30,14 @@ impl Decoder<'_> {
         let slots = slots.into_iter().enumerate().map(|(index, slot)| Slot { position: Some(index), ..slot });
         let slots: Vec<Slot> = slots.collect();
         let targets = self.exprs(self.list(fields, "distinct_targets")?, Scope::Row(&slots))?;
-        let order_by = match self.optional(fields, "order_by") {
+        let order_by = match fields.get("order_by") {
             Some(order) => self.order_modifier(order, Scope::Row(&slots))?,
             None => Vec::new(),
         };
         let whole_row = match self.text(fields, "distinct_type")? {
             "DISTINCT" => {
-                let column = |(index, target): (usize, &Expr)| matches!(target, Expr::Column { index: at, .. } if *at == index);
+                let column =
+                    |(index, target): (usize, &Expr)| matches!(target, Expr::Column { index: at, .. } if *at == index);
                 targets.len() == slots.len() && targets.iter().enumerate().all(column) && order_by.is_empty()
             }
             "DISTINCT_ON" => false,
@@ -77,10 +78,7 @@ impl Decoder<'_> {
         op: SetOperator,
         above: Above,
     ) -> Result<Decoded, DecodeError> {
-        self.only(
-            fields,
-            &["type", "children", "table_index", "column_count", "setop_all", "allow_out_of_order"],
-        )?;
+        self.only(fields, &["type", "children", "table_index", "column_count", "setop_all", "allow_out_of_order"])?;
         let all = self.flag(fields, "setop_all")?;
         if !all && above != Above::ItsDistinct {
             return Err(self.error("a set operation without ALL that is not under its DISTINCT"));
@@ -101,6 +99,6 @@ impl Decoder<'_> {
         // EXCEPT and INTERSECT without ALL compare sets; a UNION becomes one of sets with the DISTINCT above it.
         let all = all || op == SetOperator::Union;
         let rel = Rel::SetOperation(SetOperation { op, all, inputs, columns });
-        self.with_columns(rel, self.number(fields, "table_index")?)
+        Decoded::of(rel, self.number(fields, "table_index")?)
     }
 }

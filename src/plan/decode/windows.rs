@@ -52,11 +52,11 @@ impl Decoder<'_> {
             None => self.aggregate_function(fields, &data_type, scope)?,
         };
         for name in ["offset_expr", "default_expr"] {
-            if let Some(argument) = self.optional(fields, name) {
+            if let Some(argument) = fields.get(name) {
                 arguments.push(self.expr(argument, scope)?);
             }
         }
-        let filter = match self.optional(fields, "filters") {
+        let filter = match fields.get("filters") {
             Some(filter) => Some(Box::new(self.expr(filter, scope)?)),
             None => None,
         };
@@ -98,12 +98,7 @@ impl Decoder<'_> {
         Ok(Some(name))
     }
 
-    fn frame(
-        &mut self,
-        fields: Fields<'_>,
-        order_by: &mut [SortKey],
-        scope: Scope<'_>,
-    ) -> Result<Frame, DecodeError> {
+    fn frame(&mut self, fields: Fields<'_>, order_by: &mut [SortKey], scope: Scope<'_>) -> Result<Frame, DecodeError> {
         let (start_unit, start) = self.bound(fields, "start", order_by, scope)?;
         let (end_unit, end) = self.bound(fields, "end", order_by, scope)?;
         let unit = match (start_unit, end_unit) {
@@ -135,7 +130,7 @@ impl Decoder<'_> {
             Some((kind, "GROUPS")) => (kind, Some(FrameUnit::Groups)),
             _ => (written, None),
         };
-        let expr = match self.optional(fields, &format!("{end}_expr")) {
+        let expr = match fields.get(&format!("{end}_expr")) {
             Some(expr) => Some(self.expr(expr, scope)?),
             None => None,
         };
@@ -147,7 +142,11 @@ impl Decoder<'_> {
                 let backwards = kind == "EXPR_PRECEDING";
                 let offset =
                     if unit == Some(FrameUnit::Range) { self.offset(expr, backwards, order_by)? } else { expr };
-                if backwards { FrameBound::Preceding(Box::new(offset)) } else { FrameBound::Following(Box::new(offset)) }
+                if backwards {
+                    FrameBound::Preceding(Box::new(offset))
+                } else {
+                    FrameBound::Following(Box::new(offset))
+                }
             }
             _ => return Err(self.error(format!("the frame bound {written}"))),
         };
