@@ -54,7 +54,7 @@ struct Totals {
     unreadable: u64,
     cut: u64,
     wrong_reads: u64,
-    failed_operations: u64,
+    refused: BTreeMap<String, u64>,
     operations: u64,
     branches: BTreeMap<&'static str, u64>,
     staging_ms: u128,
@@ -176,7 +176,8 @@ impl History {
             if self.loud {
                 println!("   refused: {error}");
             }
-            totals.failed_operations += 1;
+            let kind: String = statements[0].split([' ', '(']).take(2).collect::<Vec<_>>().join(" ");
+            *totals.refused.entry(format!("{kind}: {error:.90}")).or_default() += 1;
             return !matches!(error, LakeError::Engine { .. });
         }
         let at = lake.current_snapshot().unwrap().0;
@@ -391,6 +392,8 @@ impl History {
             let table = transaction.table_by_id(self.id, *at).unwrap().unwrap();
             let sql = format!("CREATE OR REPLACE TEMP TABLE at_{at} AS FROM {}", transaction.at(&table, *at));
             transaction.execute(&sql).unwrap();
+            let read = transaction.query_value(&format!("SELECT count(*) FROM at_{at}")).unwrap().as_u64().unwrap();
+            assert_eq!(transaction.count_at(&table, *at).unwrap(), read, "rows at {at}: {}", self.story());
         }
         let wrong: Vec<SnapshotId> =
             there.iter().copied().filter(|at| !self.reads_as_it_was(&transaction, *at)).collect();

@@ -4,6 +4,7 @@
 
 use super::{
     ColumnId, Lake, LakeError, SnapshotId, TableId, Transaction, Value,
+    counts::InlinedStores,
     text::{identifier, literal},
     types::TypeNode,
 };
@@ -451,47 +452,39 @@ impl Transaction<'_> {
             format!("EXISTS (SELECT 1 FROM {metadata}.ducklake_column WHERE table_id = {id} AND {window})"),
             format!("EXISTS (SELECT 1 FROM {metadata}.ducklake_table WHERE table_id = {id} AND {window})"),
         ];
-        let deletes = inlined_deletes(id);
-        if self.has_metadata_table(&deletes)? {
+        let stores = self.inlined_stores(id)?;
+        if let Some(deletes) = &stores.deletes {
             conditions.push(format!(
                 "EXISTS (SELECT 1 FROM {metadata}.{} WHERE begin_snapshot > {from} AND begin_snapshot <= {to})",
-                identifier(&deletes)
+                identifier(deletes)
             ));
         }
-        for rows in self.inlined_tables(id)? {
-            conditions.push(format!("EXISTS (SELECT 1 FROM {metadata}.{} WHERE {window})", identifier(&rows)));
+        for rows in &stores.rows {
+            conditions.push(format!("EXISTS (SELECT 1 FROM {metadata}.{} WHERE {window})", identifier(rows)));
         }
         self.query_value(&format!("SELECT {}", conditions.join(" OR ")))?.as_bool()
     }
 
-    /// The metadata tables that hold rows of a table.
-    pub(super) fn inlined_tables(&self, id: TableId) -> Result<Vec<String>, LakeError> {
+    /// Where the catalog itself keeps rows and deletes of a table; looked for once per transaction.
+    pub(super) fn inlined_stores(&self, id: TableId) -> Result<InlinedStores, LakeError> {
+        if let Some(stores) = self.known_stores(id) {
+            return Ok(stores);
+        }
         let metadata = self.metadata();
-        let rows = self.query(&format!(
+        let deletes = format!("ducklake_inlined_delete_{id}");
+        let deletes = self.has_metadata_table(&deletes)?.then_some(deletes);
+        let listed = self.query(&format!(
             "SELECT table_name FROM {metadata}.ducklake_inlined_data_tables WHERE table_id = {id} ORDER BY 1"
         ))?;
-        let mut tables = Vec::new();
-        for row in &rows.rows {
+        let mut rows = Vec::new();
+        for row in &listed.rows {
             let name = row.first().ok_or_else(unexpected_row)?.as_str()?;
             if self.has_metadata_table(name)? {
-                tables.push(name.to_owned());
+                rows.push(name.to_owned());
             }
         }
-        Ok(tables)
+        let stores = InlinedStores { deletes, rows };
+        self.remember_stores(id, stores.clone());
+        Ok(stores)
     }
-
-    /// How many rows a table had at a snapshot. Counted once per transaction.
-    pub fn count_at(&self, table: &TableIdentity, at: SnapshotId) -> Result<u64, LakeError> {
-        if let Some(count) = self.known_count(table.id, at) {
-            return Ok(count);
-        }
-        let count = self.query_value(&format!("SELECT count(*) FROM {}", self.at(table, at)))?.as_u64()?;
-        self.remember_count(table.id, at, count);
-        Ok(count)
-    }
-}
-
-/// The metadata table that holds the deletes of a table's file rows that are kept in the catalog.
-pub(super) fn inlined_deletes(id: TableId) -> String {
-    format!("ducklake_inlined_delete_{id}")
 }

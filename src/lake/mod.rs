@@ -11,10 +11,12 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 mod catalog;
+mod counts;
 mod error;
 mod extensions;
 mod guards;
 mod net_change;
+mod opening;
 mod options;
 mod redact;
 mod session;

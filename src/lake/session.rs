@@ -1,23 +1,15 @@
-//! A session: one DuckDB in memory with one lake attached.
+//! A session: a connection to a DuckDB in memory with one lake attached.
 
 use super::{
-    LakeError, LakeOptions, SnapshotId, TableId, Transaction, Value,
-    extensions::Extensions,
-    options::CatalogKind,
-    redact::Redactor,
-    text::{identifier, literal},
+    LakeError, SnapshotId, TableId, Transaction, Value, extensions::Extensions, opening::Hold, redact::Redactor,
+    text::literal,
 };
 use duckdb::{Connection, arrow::datatypes::DataType};
 use std::{
-    cell::{OnceCell, RefCell},
+    cell::Cell,
     collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
-
-/// Optimizers that make reads of old versions (`statistics_propagation`) or shapes that delta plans have
-/// (`common_subplan`, `deliminator`) return wrong rows in DuckDB 1.5.5.
-const DISABLED_OPTIMIZERS: &str = "statistics_propagation,common_subplan,deliminator";
 
 /// The rows of a result.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,161 +41,99 @@ pub enum Stability {
 }
 
 /// What DuckLake says of an attached lake.
-struct Attached {
+pub(super) struct Attached {
     data_path: String,
     catalog_type: String,
 }
 
-/// A session: one DuckDB in memory with one lake attached.
+/// A session: a connection to a DuckDB in memory with one lake attached.
 pub struct Lake {
-    connection: Connection,
+    pub(super) connection: Connection,
     /// Reads files that never change without a part in the transaction, which a failure would abort.
-    side: Connection,
-    alias: String,
-    metadata: String,
-    extensions: Extensions,
-    redactor: Redactor,
-    pinned_by_attach: bool,
-    /// Held as long as the connection, and released after it: fields drop in order.
-    _hold: Option<Hold>,
+    pub(super) side: Connection,
+    pub(super) in_transaction: Cell<bool>,
+    pub(super) shared: Arc<Shared>,
+}
+
+/// What all sessions of one DuckDB have in common.
+pub(super) struct Shared {
+    pub(super) alias: String,
+    pub(super) metadata: String,
+    pub(super) extensions: Extensions,
+    pub(super) redactor: Redactor,
+    pub(super) pinned_by_attach: bool,
+    /// Released after the last connection: the fields of a session drop in order.
+    pub(super) _hold: Option<Hold>,
     /// What DuckLake says of itself; it does not change while the lake is attached.
-    attached: OnceCell<Attached>,
+    pub(super) attached: OnceLock<Attached>,
     /// Tables whose file paths were seen to be what DuckLake calls the files.
-    known_paths: RefCell<BTreeSet<(TableId, String)>>,
+    pub(super) known_paths: Mutex<BTreeSet<(TableId, String)>>,
+}
+
+impl Shared {
+    fn known_paths(&self) -> MutexGuard<'_, BTreeSet<(TableId, String)>> {
+        self.known_paths.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl std::fmt::Debug for Lake {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Lake").field("alias", &self.alias).finish_non_exhaustive()
+        formatter.debug_struct("Lake").field("alias", &self.shared.alias).finish_non_exhaustive()
     }
 }
 
 impl Lake {
-    /// Opens a lake in a DuckDB of its own.
-    pub fn open(options: &LakeOptions) -> Result<Self, LakeError> {
-        let uri = options.redacted_uri();
-        if let Some(file) = options.catalog_file().filter(|_| !options.create) {
-            // DuckDB makes an empty database file of a path that does not exist even where DuckLake then refuses it.
-            if !Path::new(file).exists() {
-                return Err(LakeError::NotFound { uri });
-            }
-        }
-        let hold = options.catalog_file().map(Path::new).map(|file| Hold::take(file, options)).transpose()?.flatten();
-        let redactor = Redactor::new(
-            options.setup.iter().map(String::as_str).chain([options.uri.as_str()]).chain(options.data_path.as_deref()),
-        );
-        let connection = Connection::open_in_memory().map_err(|error| LakeError::from_engine(&error, &redactor))?;
-        let extensions = Extensions::new(&connection)?;
-        let schema = options.metadata_schema.as_deref().map(|schema| format!(".{}", identifier(schema)));
-        let metadata =
-            format!("{}{}", identifier(&format!("__ducklake_metadata_{}", options.alias)), schema.unwrap_or_default());
-        let side = connection.try_clone().map_err(|error| LakeError::from_engine(&error, &redactor))?;
-        let lake = Self {
-            connection,
-            side,
-            alias: options.alias.clone(),
-            metadata,
-            extensions,
-            redactor,
-            pinned_by_attach: options.at.is_some(),
-            _hold: hold,
-            attached: OnceCell::new(),
-            known_paths: RefCell::default(),
-        };
-        lake.configure(options)?;
-        lake.load_extensions(options)?;
-        for statement in &options.setup {
-            lake.batch(statement)?;
-        }
-        lake.connection
-            .execute_batch(&options.attach_statement())
-            .map_err(|error| LakeError::from_attach(&error, &lake.redactor, &uri))?;
-        lake.batch(&format!("USE {}", identifier(&lake.alias)))?;
-        lake.load_extensions_of_data()?;
-        Ok(lake)
-    }
-
-    fn configure(&self, options: &LakeOptions) -> Result<(), LakeError> {
-        // Before any read: the option can be set for the whole instance only.
-        self.batch(&format!("SET GLOBAL disabled_optimizers = '{DISABLED_OPTIMIZERS}'"))?;
-        // The text of a TIMESTAMPTZ, and so a view's result, must not depend on the machine that runs the refresh.
-        self.batch("SET GLOBAL TimeZone = 'UTC'")?;
-        if let Some(limit) = &options.memory_limit {
-            self.batch(&format!("SET GLOBAL memory_limit = {}", literal(limit)))?;
-        }
-        // An instance in memory would spill into a folder `.tmp` of whatever directory it was started in.
-        let spill = options
-            .temp_directory
-            .clone()
-            .unwrap_or_else(|| std::env::temp_dir().join(format!("ducklake-ivm-spill-{}", std::process::id())));
-        self.batch(&format!("SET GLOBAL temp_directory = {}", literal(&spill.to_string_lossy())))?;
-        if let Some(threads) = options.threads {
-            self.batch(&format!("SET GLOBAL threads = {threads}"))?;
-        }
-        if self.extensions.has_folder() {
-            // Extensions of our own are loaded by path; DuckDB need not try to reach the network for the same ones.
-            self.batch("SET GLOBAL autoinstall_known_extensions = false")?;
-        }
-        Ok(())
-    }
-
-    fn load_extensions(&self, options: &LakeOptions) -> Result<(), LakeError> {
-        self.load_extension("ducklake")?;
-        match options.catalog_kind() {
-            CatalogKind::Sqlite => self.load_extension("sqlite")?,
-            CatalogKind::Postgres => self.load_extension("postgres")?,
-            CatalogKind::DuckDb | CatalogKind::Other => {}
-        }
-        let remote = [Some(options.catalog()), options.data_path.as_deref()];
-        if remote.into_iter().flatten().any(is_remote) && options.catalog_kind() != CatalogKind::Postgres
-            || options.data_path.as_deref().is_some_and(is_remote)
-        {
-            self.load_extension("httpfs")?;
-        }
-        let asks_for = |word: &str| options.setup.iter().any(|statement| statement.to_ascii_lowercase().contains(word));
-        if asks_for("credential_chain") {
-            self.load_extension("aws")?;
-        }
-        if asks_for("secret") && asks_for("s3") {
-            self.load_extension("httpfs")?;
-        }
-        Ok(())
-    }
-
-    /// What the catalog itself says about the data can need more than the options did.
-    fn load_extensions_of_data(&self) -> Result<(), LakeError> {
-        if is_remote(&self.data_path()?) {
-            self.load_extension("httpfs")?;
-        } else if self.is_encrypted()? {
-            // Only writing needs the crypto library of httpfs: without it DuckDB itself says so when it comes to that.
-            if let Err(error) = self.load_extension("httpfs") {
-                tracing::debug!(%error, "encrypted lake without httpfs: reads only");
-            }
-        }
-        Ok(())
-    }
-
     /// Loads an extension of DuckDB from where this installation keeps them.
     pub fn load_extension(&self, name: &str) -> Result<(), LakeError> {
-        self.extensions.load(&self.connection, name)
+        self.shared.extensions.load(&self.connection, name)
     }
 
     /// Runs statements and returns how many rows the last one changed.
     pub fn execute(&self, sql: &str) -> Result<u64, LakeError> {
-        tracing::trace!(sql = %self.redactor.redact(sql), "execute");
-        let changed = self.connection.execute(sql, []).map_err(|error| self.error(&error))?;
-        Ok(changed as u64)
+        tracing::trace!(sql = %self.shared.redactor.redact(sql), "execute");
+        let changed = self.in_one_transaction(sql, || {
+            let changed = self.connection.execute(sql, []).map_err(|error| self.error(&error))?;
+            Ok(changed as u64)
+        });
+        self.follow_transaction(sql);
+        changed
     }
 
     /// Runs a statement and returns its rows.
     pub fn query(&self, sql: &str) -> Result<Rows, LakeError> {
-        tracing::trace!(sql = %self.redactor.redact(sql), "query");
-        self.query_on(&self.connection, sql)
+        tracing::trace!(sql = %self.shared.redactor.redact(sql), "query");
+        self.in_one_transaction(sql, || self.query_on(&self.connection, sql))
+    }
+
+    /// Outside of a transaction the client prepares a statement in one and runs it in another, which DuckLake's
+    /// maintenance functions refuse.
+    fn in_one_transaction<T>(&self, sql: &str, run: impl FnOnce() -> Result<T, LakeError>) -> Result<T, LakeError> {
+        if first_word(sql) != "CALL" || self.in_transaction.get() {
+            return run();
+        }
+        self.batch("BEGIN")?;
+        match run() {
+            Ok(result) => self.batch("COMMIT").map(|()| result),
+            Err(error) => {
+                // The error of the statement says more than one of the rollback would.
+                let _ = self.batch("ROLLBACK");
+                Err(error)
+            }
+        }
+    }
+
+    /// The client does not tell whether a transaction is open.
+    fn follow_transaction(&self, sql: &str) {
+        match first_word(sql).as_str() {
+            "BEGIN" | "START" => self.in_transaction.set(true),
+            "COMMIT" | "END" | "ROLLBACK" | "ABORT" => self.in_transaction.set(false),
+            _ => {}
+        }
     }
 
     /// Runs a statement outside of any transaction and returns its rows.
     pub(super) fn query_aside(&self, sql: &str) -> Result<Rows, LakeError> {
-        tracing::trace!(sql = %self.redactor.redact(sql), "query aside");
+        tracing::trace!(sql = %self.shared.redactor.redact(sql), "query aside");
         self.query_on(&self.side, sql)
     }
 
@@ -273,7 +203,7 @@ impl Lake {
             return Ok(answer);
         }
         let text = |key: &str| answer.get(key).and_then(serde_json::Value::as_str).unwrap_or_default();
-        let message = self.redactor.redact(text("error_message"));
+        let message = self.shared.redactor.redact(text("error_message"));
         let position = text("position").parse().ok();
         Err(match text("error_type") {
             "parser" | "syntax" => LakeError::Parse { message, position },
@@ -333,12 +263,12 @@ impl Lake {
 
     /// The name under which the lake is attached.
     pub fn alias(&self) -> &str {
-        &self.alias
+        &self.shared.alias
     }
 
     /// What stands, with a dot, before the name of a metadata table; quoted.
     pub fn metadata(&self) -> &str {
-        &self.metadata
+        &self.shared.metadata
     }
 
     /// Where the data files are, as attached.
@@ -352,29 +282,29 @@ impl Lake {
     }
 
     fn attached(&self) -> Result<&Attached, LakeError> {
-        if let Some(attached) = self.attached.get() {
+        if let Some(attached) = self.shared.attached.get() {
             return Ok(attached);
         }
-        let sql = format!("SELECT data_path, catalog_type FROM ducklake_settings({})", literal(&self.alias));
+        let sql = format!("SELECT data_path, catalog_type FROM ducklake_settings({})", literal(&self.shared.alias));
         let row = self.query_one(&sql)?;
         let text = |index: usize| row.get(index).unwrap_or(&Value::Null).as_str().map(str::to_owned);
         let attached = Attached { data_path: text(0)?, catalog_type: text(1)? };
-        Ok(self.attached.get_or_init(|| attached))
+        Ok(self.shared.attached.get_or_init(|| attached))
     }
 
     pub(super) fn knows_path(&self, table: TableId, base: &str) -> bool {
-        self.known_paths.borrow().contains(&(table, base.to_owned()))
+        self.shared.known_paths().contains(&(table, base.to_owned()))
     }
 
     pub(super) fn remember_path(&self, table: TableId, base: &str) {
-        self.known_paths.borrow_mut().insert((table, base.to_owned()));
+        self.shared.known_paths().insert((table, base.to_owned()));
     }
 
     /// Whether the data files are encrypted.
     pub fn is_encrypted(&self) -> Result<bool, LakeError> {
         let sql = format!(
             "SELECT count(*) FILTER (lower(value) = 'true') > 0 FROM {}.ducklake_metadata WHERE key = 'encrypted'",
-            self.metadata
+            self.shared.metadata
         );
         self.query_value(&sql)?.as_bool()
     }
@@ -386,62 +316,30 @@ impl Lake {
 
     /// The newest snapshot of the lake.
     pub fn current_snapshot(&self) -> Result<SnapshotId, LakeError> {
-        let sql = format!("SELECT id FROM ducklake_current_snapshot({}) AS s(id)", literal(&self.alias));
+        let sql = format!("SELECT id FROM ducklake_current_snapshot({}) AS s(id)", literal(&self.shared.alias));
         Ok(SnapshotId(self.query_value(&sql)?.as_u64()?))
     }
 
     /// Whether the lake is attached as it was at one snapshot.
     pub(super) fn is_pinned_by_attach(&self) -> bool {
-        self.pinned_by_attach
+        self.shared.pinned_by_attach
     }
 
     /// Runs statements without looking at what they return.
     pub(super) fn batch(&self, sql: &str) -> Result<(), LakeError> {
-        self.connection.execute_batch(sql).map_err(|error| self.error(&error))
+        let result = self.connection.execute_batch(sql).map_err(|error| self.error(&error));
+        self.follow_transaction(sql);
+        result
     }
 
-    fn error(&self, error: &duckdb::Error) -> LakeError {
-        LakeError::from_engine(error, &self.redactor)
-    }
-}
-
-/// The claim of this process on a DuckDB file.
-///
-/// DuckDB's own lock on the file keeps other processes out, but not a second DuckDB in this one, and two of them
-/// writing the same file corrupt it.
-struct Hold(PathBuf);
-
-/// The DuckDB files that sessions of this process have attached.
-static HELD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-
-impl Hold {
-    fn take(file: &Path, options: &LakeOptions) -> Result<Option<Self>, LakeError> {
-        if options.catalog_kind() != CatalogKind::DuckDb {
-            return Ok(None);
-        }
-        // A file that is still to be made has no canonical path yet, but its folder has.
-        let path = match (file.canonicalize(), file.parent(), file.file_name()) {
-            (Ok(path), ..) => path,
-            (Err(_), Some(folder), Some(name)) => folder.canonicalize().unwrap_or_else(|_| folder.into()).join(name),
-            _ => file.to_owned(),
-        };
-        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-        if held.insert(path.clone()) {
-            return Ok(Some(Self(path)));
-        }
-        Err(LakeError::Locked { cause: format!("{} is already open in this process", path.display()) })
+    pub(super) fn error(&self, error: &duckdb::Error) -> LakeError {
+        LakeError::from_engine(error, &self.shared.redactor)
     }
 }
 
-impl Drop for Hold {
-    fn drop(&mut self) {
-        HELD.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
-    }
-}
-
-/// Whether a path or URI is read through the network.
-fn is_remote(path: &str) -> bool {
-    path.contains("://") && !path.starts_with("file:")
+fn first_word(sql: &str) -> String {
+    let word = sql.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
+    word.unwrap_or_default().to_ascii_uppercase()
 }
 
 /// Whether the client turns values of this Arrow type into its own; it panics on the others.

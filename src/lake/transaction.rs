@@ -1,6 +1,6 @@
 //! A transaction that sees one snapshot of the lake, in its rows and in its metadata alike.
 
-use super::{Lake, LakeError, SnapshotId, TableId, catalog::TableHistory, text::literal};
+use super::{Lake, LakeError, SnapshotId, TableId, catalog::TableHistory, counts::InlinedStores, text::literal};
 use std::{cell::RefCell, collections::BTreeMap, ops::Deref, rc::Rc, time::Duration};
 
 /// How often a transaction is begun anew because the catalog moved between its two first reads.
@@ -13,6 +13,7 @@ pub struct Transaction<'a> {
     snapshot: SnapshotId,
     open: bool,
     counts: RefCell<BTreeMap<(TableId, SnapshotId), u64>>,
+    stores: RefCell<BTreeMap<TableId, InlinedStores>>,
     histories: RefCell<BTreeMap<(TableId, SnapshotId, SnapshotId), Rc<TableHistory>>>,
 }
 
@@ -31,6 +32,7 @@ impl<'a> Transaction<'a> {
                 snapshot: SnapshotId(0),
                 open: true,
                 counts: RefCell::default(),
+                stores: RefCell::default(),
                 histories: RefCell::default(),
             };
             let (pinned, newest) = transaction.pin()?;
@@ -83,6 +85,14 @@ impl<'a> Transaction<'a> {
 
     pub(super) fn remember_count(&self, table: TableId, at: SnapshotId, count: u64) {
         self.counts.borrow_mut().insert((table, at), count);
+    }
+
+    pub(super) fn known_stores(&self, table: TableId) -> Option<InlinedStores> {
+        self.stores.borrow().get(&table).cloned()
+    }
+
+    pub(super) fn remember_stores(&self, table: TableId, stores: InlinedStores) {
+        self.stores.borrow_mut().insert(table, stores);
     }
 
     /// Says who commits, what, and why; DuckLake keeps it with the snapshot.

@@ -2,7 +2,7 @@
 
 use super::{
     Failure, SnapshotId, TableId, Transaction, Tuning,
-    classify::{Fate, TouchedFile, base_path, touched_files},
+    classify::{Fate, TouchedFile, touched_files},
     faces::Faces,
     positions::{Positions, deleted_positions},
     prune,
@@ -10,6 +10,7 @@ use super::{
 use crate::lake::{
     LakeError,
     catalog::live,
+    counts::InlinedStores,
     text::{identifier, literal, literals},
 };
 use crate::plan::WEIGHT;
@@ -19,10 +20,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 pub(super) struct Table<'a> {
     pub(super) id: TableId,
     pub(super) faces: &'a Faces,
-    /// The metadata table of deletes that are kept in the catalog, if there is one.
-    pub(super) deletes: Option<String>,
-    /// The metadata tables of rows that are kept in the catalog.
-    pub(super) inlined: Vec<String>,
+    pub(super) stores: &'a InlinedStores,
     pub(super) into: &'a str,
     pub(super) tuning: &'a Tuning,
 }
@@ -75,10 +73,10 @@ pub(super) fn of_pieces(
     if pieces.is_empty() {
         return Ok(branches);
     }
-    let base = base_path(transaction, table.id, table.faces.to)?;
+    let base = transaction.base_path(table.faces.table(table.faces.to)?, table.faces.to)?;
     let many = has_many_files(transaction, table)?;
     for window in pieces {
-        let files = touched_files(transaction, table.id, *window, table.deletes.as_deref(), &base)?;
+        let files = touched_files(transaction, table.id, *window, table.stores.deletes.as_deref(), &base)?;
         if files.iter().any(|file| file.doubled.at_begin) && window.0 == table.faces.from {
             return Err(Failure::Lake(table.faces.unreadable("a data file has two delete files at once")));
         }
@@ -123,24 +121,9 @@ impl<'a> Piece<'a> {
         })
     }
 
-    /// A wrong path would silently select nothing, so one is compared with what DuckLake itself calls the file; once per
-    /// table and session.
     fn check_paths(&self, transaction: &Transaction<'_>, base: &str, file: &TouchedFile) -> Result<(), Failure> {
-        if transaction.knows_path(self.table.id, base) {
-            return Ok(());
-        }
         let at = if file.fate == Fate::Died { self.begin } else { self.end };
-        let table = self.table.faces.table(at)?;
-        let sql = format!(
-            "SELECT count(*) > 0 FROM ducklake_list_files({}, {}, schema => {}, snapshot_version => {at}) \
-             WHERE data_file = {}",
-            literal(transaction.alias()),
-            literal(&table.name),
-            literal(&table.schema),
-            literal(&file.path)
-        );
-        if transaction.query_value(&sql)?.as_bool()? {
-            transaction.remember_path(self.table.id, base);
+        if transaction.is_path_of(self.table.faces.table(at)?, at, base, &file.path)? {
             return Ok(());
         }
         Err(Failure::Reread(format!("DuckLake does not call a file of the table {}", file.path)))
@@ -227,7 +210,8 @@ impl<'a> Piece<'a> {
         let (begun, ended) = (self.begun(), self.ended());
         let counts: Vec<String> = self
             .table
-            .inlined
+            .stores
+            .rows
             .iter()
             .map(|rows| {
                 format!(

@@ -181,27 +181,3 @@ fn touched_file(row: &[Value], base: &str) -> Result<TouchedFile, LakeError> {
         doubled: Doubled { at_begin: doubled_at_begin.as_bool()?, at_end: doubled_at_end.as_bool()? },
     })
 }
-
-/// What the relative paths of a table's files hang on.
-pub(super) fn base_path(transaction: &Transaction<'_>, table: TableId, at: SnapshotId) -> Result<String, LakeError> {
-    let metadata = transaction.metadata();
-    let row = transaction.query_one(&format!(
-        "SELECT s.path, s.path_is_relative::BOOLEAN, t.path, t.path_is_relative::BOOLEAN \
-         FROM {metadata}.ducklake_table t JOIN {metadata}.ducklake_schema s USING (schema_id) \
-         WHERE t.table_id = {table} AND {} AND {}",
-        live("t", at),
-        live("s", at)
-    ))?;
-    let [schema_path, schema_relative, table_path, table_relative] = row.as_slice() else {
-        return Err(LakeError::Metadata { message: format!("table {table} has no path at snapshot {at}") });
-    };
-    let mut base = String::new();
-    if table_relative.as_bool()? {
-        if schema_relative.as_bool()? {
-            base.push_str(&transaction.data_path()?);
-        }
-        base.push_str(schema_path.as_str()?);
-    }
-    base.push_str(table_path.as_str()?);
-    Ok(base)
-}

@@ -28,7 +28,7 @@ mod positions;
 mod prune;
 mod segments;
 
-use super::{ColumnId, LakeError, SnapshotId, TableId, Transaction, catalog::inlined_deletes, text::identifier};
+use super::{ColumnId, LakeError, SnapshotId, TableId, Transaction, text::identifier};
 use branches::Branch;
 use faces::Faces;
 use std::collections::BTreeSet;
@@ -172,15 +172,8 @@ impl Transaction<'_> {
         } else {
             vec![(request.from, request.to)]
         };
-        let deletes = inlined_deletes(request.table);
-        let table = branches::Table {
-            id: request.table,
-            faces,
-            deletes: self.has_metadata_table(&deletes)?.then_some(deletes),
-            inlined: self.inlined_tables(request.table)?,
-            into: request.into,
-            tuning,
-        };
+        let stores = self.inlined_stores(request.table)?;
+        let table = branches::Table { id: request.table, faces, stores: &stores, into: request.into, tuning };
         let mut branches = match branches::of_pieces(self, &table, &pieces) {
             Err(Failure::Reread(_)) if pieces != [(request.from, request.to)] => {
                 // A read at a cut may be wrong where the reads at both ends are right.

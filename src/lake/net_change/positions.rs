@@ -180,7 +180,7 @@ fn catalog_positions(
     piece: &Piece<'_>,
     files: &[&TouchedFile],
 ) -> Option<String> {
-    let deletes = table.deletes.as_ref()?;
+    let deletes = table.stores.deletes.as_ref()?;
     let values: Vec<String> = files
         .iter()
         .filter(|file| file.inlined_deletes)

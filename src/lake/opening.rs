@@ -1,0 +1,183 @@
+//! Opens a lake: settings, extensions, ATTACH.
+
+use super::{
+    Lake, LakeError, LakeOptions,
+    extensions::Extensions,
+    options::CatalogKind,
+    redact::Redactor,
+    session::Shared,
+    text::{identifier, literal},
+};
+use duckdb::Connection;
+use std::{
+    cell::Cell,
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+/// Optimizers that make reads of old versions (`statistics_propagation`) or shapes that delta plans have
+/// (`common_subplan`, `deliminator`) return wrong rows in DuckDB 1.5.5.
+const DISABLED_OPTIMIZERS: &str = "statistics_propagation,common_subplan,deliminator";
+
+impl Lake {
+    /// Opens a lake in a DuckDB of its own.
+    pub fn open(options: &LakeOptions) -> Result<Self, LakeError> {
+        let uri = options.redacted_uri();
+        if let Some(file) = options.catalog_file().filter(|_| !options.create) {
+            // DuckDB makes an empty database file of a path that does not exist even where DuckLake then refuses it.
+            if !Path::new(file).exists() {
+                return Err(LakeError::NotFound { uri });
+            }
+        }
+        let hold = options.catalog_file().map(Path::new).map(|file| Hold::take(file, options)).transpose()?.flatten();
+        let redactor = Redactor::new(
+            options.setup.iter().map(String::as_str).chain([options.uri.as_str()]).chain(options.data_path.as_deref()),
+        );
+        let connection = Connection::open_in_memory().map_err(|error| LakeError::from_engine(&error, &redactor))?;
+        let extensions = Extensions::new(&connection)?;
+        let schema = options.metadata_schema.as_deref().map(|schema| format!(".{}", identifier(schema)));
+        let metadata =
+            format!("{}{}", identifier(&format!("__ducklake_metadata_{}", options.alias)), schema.unwrap_or_default());
+        let side = connection.try_clone().map_err(|error| LakeError::from_engine(&error, &redactor))?;
+        let shared = Shared {
+            alias: options.alias.clone(),
+            metadata,
+            extensions,
+            redactor,
+            pinned_by_attach: options.at.is_some(),
+            _hold: hold,
+            attached: OnceLock::new(),
+            known_paths: Mutex::default(),
+        };
+        let lake = Self { connection, side, in_transaction: Cell::new(false), shared: Arc::new(shared) };
+        lake.configure(options)?;
+        lake.load_extensions(options)?;
+        for statement in &options.setup {
+            lake.batch(statement)?;
+        }
+        lake.connection
+            .execute_batch(&options.attach_statement())
+            .map_err(|error| LakeError::from_attach(&error, &lake.shared.redactor, &uri))?;
+        lake.use_lake()?;
+        lake.load_extensions_of_data()?;
+        Ok(lake)
+    }
+
+    /// A session beside this one, with transactions and temporary tables of its own. The way to work in parallel on a
+    /// lake whose catalog admits one process.
+    pub fn another_session(&self) -> Result<Self, LakeError> {
+        let connect = || self.connection.try_clone().map_err(|error| self.error(&error));
+        let session = Self {
+            connection: connect()?,
+            side: connect()?,
+            in_transaction: Cell::new(false),
+            shared: Arc::clone(&self.shared),
+        };
+        session.use_lake()?;
+        Ok(session)
+    }
+
+    fn use_lake(&self) -> Result<(), LakeError> {
+        self.batch(&format!("USE {}", identifier(self.alias())))
+    }
+
+    fn configure(&self, options: &LakeOptions) -> Result<(), LakeError> {
+        // Before any read: the option can be set for the whole instance only.
+        self.batch(&format!("SET GLOBAL disabled_optimizers = '{DISABLED_OPTIMIZERS}'"))?;
+        // The text of a TIMESTAMPTZ, and so a view's result, must not depend on the machine that runs the refresh.
+        self.batch("SET GLOBAL TimeZone = 'UTC'")?;
+        if let Some(limit) = &options.memory_limit {
+            self.batch(&format!("SET GLOBAL memory_limit = {}", literal(limit)))?;
+        }
+        // An instance in memory would spill into a folder `.tmp` of whatever directory it was started in.
+        let spill = options
+            .temp_directory
+            .clone()
+            .unwrap_or_else(|| std::env::temp_dir().join(format!("ducklake-ivm-spill-{}", std::process::id())));
+        self.batch(&format!("SET GLOBAL temp_directory = {}", literal(&spill.to_string_lossy())))?;
+        if let Some(threads) = options.threads {
+            self.batch(&format!("SET GLOBAL threads = {threads}"))?;
+        }
+        if self.shared.extensions.has_folder() {
+            // Extensions of our own are loaded by path; DuckDB need not try to reach the network for the same ones.
+            self.batch("SET GLOBAL autoinstall_known_extensions = false")?;
+        }
+        Ok(())
+    }
+
+    fn load_extensions(&self, options: &LakeOptions) -> Result<(), LakeError> {
+        self.load_extension("ducklake")?;
+        match options.catalog_kind() {
+            CatalogKind::Sqlite => self.load_extension("sqlite")?,
+            CatalogKind::Postgres => self.load_extension("postgres")?,
+            CatalogKind::DuckDb | CatalogKind::Other => {}
+        }
+        let remote = [Some(options.catalog()), options.data_path.as_deref()];
+        if remote.into_iter().flatten().any(is_remote) && options.catalog_kind() != CatalogKind::Postgres
+            || options.data_path.as_deref().is_some_and(is_remote)
+        {
+            self.load_extension("httpfs")?;
+        }
+        let asks_for = |word: &str| options.setup.iter().any(|statement| statement.to_ascii_lowercase().contains(word));
+        if asks_for("credential_chain") {
+            self.load_extension("aws")?;
+        }
+        if asks_for("secret") && asks_for("s3") {
+            self.load_extension("httpfs")?;
+        }
+        Ok(())
+    }
+
+    /// What the catalog itself says about the data can need more than the options did.
+    fn load_extensions_of_data(&self) -> Result<(), LakeError> {
+        if is_remote(&self.data_path()?) {
+            self.load_extension("httpfs")?;
+        } else if self.is_encrypted()? {
+            // Only writing needs the crypto library of httpfs: without it DuckDB itself says so when it comes to that.
+            if let Err(error) = self.load_extension("httpfs") {
+                tracing::debug!(%error, "encrypted lake without httpfs: reads only");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The claim of this process on a DuckDB file.
+///
+/// DuckDB's own lock on the file keeps other processes out, but not a second DuckDB in this one, and two of them
+/// writing the same file corrupt it.
+pub(super) struct Hold(PathBuf);
+
+/// The DuckDB files that sessions of this process have attached.
+static HELD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+impl Hold {
+    fn take(file: &Path, options: &LakeOptions) -> Result<Option<Self>, LakeError> {
+        if options.catalog_kind() != CatalogKind::DuckDb {
+            return Ok(None);
+        }
+        // A file that is still to be made has no canonical path yet, but its folder has.
+        let path = match (file.canonicalize(), file.parent(), file.file_name()) {
+            (Ok(path), ..) => path,
+            (Err(_), Some(folder), Some(name)) => folder.canonicalize().unwrap_or_else(|_| folder.into()).join(name),
+            _ => file.to_owned(),
+        };
+        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.insert(path.clone()) {
+            return Ok(Some(Self(path)));
+        }
+        Err(LakeError::Locked { cause: format!("{} is already open in this process", path.display()) })
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        HELD.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+    }
+}
+
+/// Whether a path or URI is read through the network.
+fn is_remote(path: &str) -> bool {
+    path.contains("://") && !path.starts_with("file:")
+}
