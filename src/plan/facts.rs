@@ -248,7 +248,8 @@ fn node_impurity(node: &Rel, stability: &dyn Fn(&str) -> Stability) -> Option<Im
     found
 }
 
-fn is_unstable(name: &str, arguments: usize, stability: &dyn Fn(&str) -> Stability) -> bool {
+/// Whether a call of the function `name` with so many arguments may give another result when nothing in the lake changed.
+pub fn is_unstable(name: &str, arguments: usize, stability: &dyn Fn(&str) -> Stability) -> bool {
     // `error` is marked volatile only so that it is not folded, and `age(x)` is the distance from today.
     match name {
         "error" => false,

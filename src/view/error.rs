@@ -1,0 +1,169 @@
+//! What can go wrong with a view's definition or its registry entry.
+
+use super::{ColumnError, NameError, Obstacle, ViewName};
+use crate::lake::LakeError;
+
+/// What can go wrong with a view.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ViewError {
+    /// The lake refused.
+    #[error(transparent)]
+    Lake(#[from] LakeError),
+    /// The text is no name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// There is no such view.
+    #[error("view {view} does not exist")]
+    Unknown {
+        /// The name asked for.
+        view: ViewName,
+        /// The views that there are.
+        known: Vec<ViewName>,
+    },
+    /// There is such a view already.
+    #[error("view {view} exists already")]
+    Exists {
+        /// Its name.
+        view: ViewName,
+    },
+    /// The name belongs to a table or view of the user's.
+    #[error("{view} is a {kind} that ducklake-ivm did not make; it is not touched")]
+    NotOurs {
+        /// The name.
+        view: ViewName,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// The schema is not there.
+    #[error("view {view}: the schema {:?} does not exist", view.schema)]
+    NoSchema {
+        /// The view.
+        view: ViewName,
+    },
+    /// The definition holds no statement or several.
+    #[error("view {view}: the definition holds {found} statements; it must be one SELECT")]
+    Statements {
+        /// The view.
+        view: ViewName,
+        /// How many there are.
+        found: usize,
+    },
+    /// DuckDB does not accept the definition.
+    #[error("view {view}: {source}")]
+    Definition {
+        /// The view.
+        view: ViewName,
+        /// What DuckDB says.
+        source: Box<LakeError>,
+    },
+    /// An output column cannot be stored.
+    #[error("view {view}: {source}")]
+    Column {
+        /// The view.
+        view: ViewName,
+        /// Which, and why.
+        source: Box<ColumnError>,
+    },
+    /// A value does not fit the column's type in the table.
+    #[error("view {view}: a value of column {column:?} does not fit its type {stored_type}: {message}")]
+    Overflow {
+        /// The view.
+        view: ViewName,
+        /// The column.
+        column: Box<str>,
+        /// The type of the table's column.
+        stored_type: Box<str>,
+        /// What DuckDB says.
+        message: Box<str>,
+    },
+    /// The user asked for `incremental`, and the definition has no delta.
+    #[error("view {view} cannot be maintained incrementally: {obstacle}")]
+    NotIncremental {
+        /// The view.
+        view: ViewName,
+        /// Why.
+        obstacle: Box<Obstacle>,
+    },
+    /// Other views read this one.
+    #[error("view {view} is read by {}", list(dependents))]
+    Dependents {
+        /// The view.
+        view: ViewName,
+        /// Who reads it.
+        dependents: Vec<ViewName>,
+    },
+    /// The definition reads the view itself, through other views or not.
+    #[error("view {view} would read itself through {}", list(path))]
+    Cycle {
+        /// The view.
+        view: ViewName,
+        /// The way round.
+        path: Vec<ViewName>,
+    },
+    /// `--check` found that the maintained query is not the user's.
+    #[error("view {view}: the query that maintains it returns other rows than its own SQL ({rows} rows differ)")]
+    CheckFailed {
+        /// The view.
+        view: ViewName,
+        /// How many rows differ.
+        rows: u64,
+    },
+    /// What the registry holds makes no sense.
+    #[error("the registry entry of {entry} cannot be read: {detail}")]
+    Registry {
+        /// Which.
+        entry: String,
+        /// Why.
+        detail: String,
+    },
+}
+
+fn list(names: &[ViewName]) -> String {
+    names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl ViewError {
+    /// A registry entry that cannot be read.
+    pub(crate) fn registry(entry: &str, detail: impl std::fmt::Display) -> ViewError {
+        ViewError::Registry { entry: entry.to_owned(), detail: detail.to_string() }
+    }
+
+    /// May the same work succeed when it is begun again?
+    pub fn retryable(&self) -> bool {
+        match self {
+            ViewError::Lake(error) => error.retryable(),
+            ViewError::Definition { source, .. } => source.retryable(),
+            _ => false,
+        }
+    }
+
+    /// What the user can do next.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            ViewError::Lake(error) => return error.hint(),
+            ViewError::Definition { source, .. } => return source.hint(),
+            ViewError::Unknown { known, .. } if known.is_empty() => "the lake has no views yet: create one".to_owned(),
+            ViewError::Unknown { known, .. } => format!("the views are {}", list(known)),
+            ViewError::Exists { .. } => "replace it with --or-replace, or keep it with --if-not-exists".to_owned(),
+            ViewError::NotOurs { .. } => "choose another name, or drop or rename that one yourself".to_owned(),
+            ViewError::NoSchema { view } => format!("create it first: CREATE SCHEMA \"{}\"", view.schema),
+            ViewError::Statements { .. } => "give exactly one SELECT statement".to_owned(),
+            ViewError::Column { source, .. } => match **source {
+                ColumnError::Type { .. } => "cast it in the query, to VARCHAR say".to_owned(),
+                ColumnError::Reserved { .. } => "give it another name with AS".to_owned(),
+            },
+            ViewError::Overflow { .. } => {
+                "cast the column to a wider type in the query, DOUBLE or VARCHAR say".to_owned()
+            }
+            ViewError::NotIncremental { .. } => "leave --strategy at auto, or rewrite the query".to_owned(),
+            ViewError::Dependents { .. } => "drop those first, or keep the columns as they are".to_owned(),
+            ViewError::Cycle { .. } => "a view can only read tables and views that do not read it".to_owned(),
+            ViewError::CheckFailed { .. } => "create it with --strategy recompute, and report the query".to_owned(),
+            ViewError::Registry { .. } => {
+                "the tables of the schema ducklake_ivm were changed by hand, or by another version".to_owned()
+            }
+            ViewError::Name(_) => "write name or schema.name".to_owned(),
+        })
+    }
+}

@@ -1,0 +1,252 @@
+//! A view's definition as DuckDB and the decoder understand it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::columns::columns;
+use super::statement::first_statement;
+use super::{Binding, Class, Obstacle, ViewColumn, ViewError, ViewName};
+use crate::delta;
+use crate::lake::{self, Lake, LakeError, SnapshotId, Transaction, identifier};
+use crate::plan::decode::{DecodeContext, decode};
+use crate::plan::facts::{self, Stability};
+use crate::plan::normalise::normalise;
+use crate::plan::{DataType, Rel, WEIGHT};
+use crate::sql;
+
+/// A definition that DuckDB has bound.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    /// The one statement in the user's text.
+    pub sql: String,
+    /// DuckDB's plan.
+    pub plan: Json,
+    /// What it reads.
+    pub binding: Binding,
+    /// The columns of the view's table.
+    pub columns: Vec<ViewColumn>,
+    /// The plan in normal form, if it can be maintained or at least printed.
+    pub rel: Option<Rel>,
+    /// What it allows.
+    pub class: Class,
+    /// An `ORDER BY` at its top was dropped.
+    pub order_dropped: bool,
+}
+
+/// Binds `text` at the transaction's snapshot, and finds out how it can be maintained.
+pub(crate) fn bind(transaction: &Transaction<'_>, name: &ViewName, text: &str) -> Result<Bound, ViewError> {
+    let refused = |error| ViewError::Definition { view: name.clone(), source: Box::new(error) };
+    let found = transaction.statements(text).map_err(refused)?;
+    if found != 1 {
+        return Err(ViewError::Statements { view: name.clone(), found });
+    }
+    let sql = first_statement(text).to_owned();
+    let plan = transaction.bound_plan(&sql).map_err(refused)?;
+    let binding = Binding::of(&plan, transaction.alias(), transaction.snapshot().0);
+    let version = transaction.engine_version()?;
+    let outputs = outputs(transaction, &sql, &version).map_err(refused)?;
+    let columns =
+        columns(&outputs).map_err(|error| ViewError::Column { view: name.clone(), source: Box::new(error) })?;
+    let understood = understand(transaction, &plan, transaction.snapshot(), &version)
+        .and_then(|understood| self_check(transaction, &understood, &version).map(|()| understood));
+    let (rel, order_dropped, mut obstacle) = match understood {
+        Ok(understood) => (Some(understood.rel), understood.order_dropped, None),
+        Err(obstacle) => (None, false, Some(obstacle)),
+    };
+    let mut untracked = !binding.untracked.is_empty();
+    if let Some(input) = binding.untracked.first() {
+        let reason = "has no change feed, so every sync recomputes the view".to_owned();
+        obstacle = Some(Obstacle { operator: input.clone(), reason });
+    }
+    if let Some(rel) = &rel {
+        let stability = stability(transaction)?;
+        if let Some(impurity) = facts::impurity(rel, &|name| stability(name)) {
+            untracked = true;
+            obstacle = Some(impure(&impurity));
+        } else if let (None, Err(none)) = (&obstacle, delta::check(rel)) {
+            obstacle = Some(Obstacle { operator: none.operator, reason: none.reason });
+        }
+    } else if unstable_call(transaction, &plan)? {
+        untracked = true;
+    }
+    let terms = if obstacle.is_none() { rel.as_ref().map_or(0, terms) } else { 0 };
+    let class = Class { obstacle, untracked, printable: rel.is_some(), terms };
+    Ok(Bound { sql, plan, binding, columns, rel, class, order_dropped })
+}
+
+/// A plan in normal form.
+pub(crate) struct Understood {
+    /// The plan.
+    pub rel: Rel,
+    /// An `ORDER BY` at its top was dropped.
+    pub order_dropped: bool,
+}
+
+/// Decodes a plan that was bound at `at`.
+pub(crate) fn understand(
+    lake: &Lake,
+    plan: &Json,
+    at: SnapshotId,
+    duckdb_version: &str,
+) -> Result<Understood, Obstacle> {
+    let mut context = DecodeContext::of_lake(lake.alias(), at.0);
+    duckdb_version.clone_into(&mut context.duckdb_version);
+    let rel = decode(plan, &context)
+        .map_err(|error| Obstacle { operator: "the bound plan".to_owned(), reason: error.to_string() })?;
+    let normalised = normalise(rel);
+    Ok(Understood { rel: normalised.rel, order_dropped: normalised.order_dropped })
+}
+
+fn impure(impurity: &facts::Impurity) -> Obstacle {
+    let operator = match impurity {
+        facts::Impurity::Function { name } => format!("{name}()"),
+        facts::Impurity::Sample { .. } => "SAMPLE".to_owned(),
+        facts::Impurity::Untracked { name } => name.clone(),
+    };
+    Obstacle { operator, reason: format!("{impurity}, so every sync recomputes the view") }
+}
+
+/// How many terms a delta has when every source changed.
+fn terms(rel: &Rel) -> usize {
+    let everything = facts::sources(rel).into_iter().map(|source| (source, delta::Change::Mixed)).collect();
+    delta::derive(rel, &[], &everything).map_or(0, |delta| delta.account().len())
+}
+
+/// The names and types of what a query returns.
+fn outputs(lake: &Lake, sql: &str, version: &str) -> Result<Vec<(String, DataType)>, LakeError> {
+    let described = lake.describe(sql)?;
+    // DuckDB's own binder reads the names of types; a plan of NULLs of these types holds no more than them.
+    let nulls: Vec<String> = described.iter().map(|column| format!("CAST(NULL AS {})", column.data_type)).collect();
+    let plan = lake.bound_plan(&format!("SELECT {}", nulls.join(", ")))?;
+    let mut context = DecodeContext::of_lake(lake.alias(), 0);
+    version.clone_into(&mut context.duckdb_version);
+    let types = decode(&plan, &context).map_err(|error| LakeError::Metadata { message: error.to_string() })?.columns();
+    Ok(described.into_iter().zip(types).map(|(column, made)| (column.name, made.data_type)).collect())
+}
+
+fn position_name(position: usize) -> String {
+    format!("c{position}")
+}
+
+/// `sql` with its columns in the names and types of the view's table.
+pub(crate) fn stored(columns: &[ViewColumn], sql: &str) -> String {
+    let selected: Vec<String> = columns
+        .iter()
+        .enumerate()
+        .map(|(position, column)| {
+            let value = position_name(position);
+            let name = identifier(&column.name);
+            if column.is_cast() {
+                format!("CAST({value} AS {}) AS {name}", column.stored_type)
+            } else {
+                format!("{value} AS {name}")
+            }
+        })
+        .collect();
+    let names: Vec<String> = (0..columns.len()).map(position_name).collect();
+    format!("SELECT {} FROM (\n{sql}\n) AS v({})", selected.join(", "), names.join(", "))
+}
+
+/// The same for a delta: its last column is the weight.
+pub(crate) fn stored_with_weight(columns: &[ViewColumn], sql: &str) -> String {
+    let mut columns = columns.to_vec();
+    columns.push(ViewColumn {
+        name: WEIGHT.to_owned(),
+        data_type: "BIGINT".to_owned(),
+        stored_type: "BIGINT".to_owned(),
+        inexact: false,
+    });
+    stored(&columns, sql)
+}
+
+/// The SQL of a plan over the tables as they are now.
+pub(crate) fn current_sql(rel: &Rel) -> String {
+    sql::render(rel, &sql::Current)
+}
+
+/// Prints the plan, has DuckDB bind that, and compares the two plans: what is maintained must be what was asked for.
+fn self_check(transaction: &Transaction<'_>, understood: &Understood, version: &str) -> Result<(), Obstacle> {
+    let failed = |reason: String| Obstacle { operator: "the printed plan".to_owned(), reason };
+    let printed = current_sql(&understood.rel);
+    let plan = transaction.bound_plan(&printed).map_err(|error| failed(format!("does not bind: {error}")))?;
+    let again = understand(transaction, &plan, transaction.snapshot(), version)?;
+    sql::same_meaning(&understood.rel, &again.rel).map_err(|difference| failed(format!("{difference:?}")))
+}
+
+/// Compares the rows of the maintained query with those of the user's SQL.
+pub(crate) fn check(transaction: &Transaction<'_>, name: &ViewName, bound: &Bound) -> Result<(), ViewError> {
+    let Some(rel) = &bound.rel else { return Ok(()) };
+    let own = stored(&bound.columns, &bound.sql);
+    let printed = stored(&bound.columns, &current_sql(rel));
+    let rows = transaction
+        .query_value(&format!(
+            "SELECT count(*) FROM ((({own}) EXCEPT ALL ({printed})) UNION ALL (({printed}) EXCEPT ALL ({own})))"
+        ))
+        .map_err(|error| ViewError::Definition { view: name.clone(), source: Box::new(error) })?
+        .as_u64()?;
+    if rows == 0 { Ok(()) } else { Err(ViewError::CheckFailed { view: name.clone(), rows }) }
+}
+
+/// What DuckDB promises about a function, by its name.
+fn stability(lake: &Lake) -> Result<impl Fn(&str) -> Stability, LakeError> {
+    let unstable: BTreeMap<String, lake::Stability> = lake.unstable_functions()?;
+    Ok(move |name: &str| match unstable.get(name) {
+        None | Some(lake::Stability::Consistent) => Stability::Consistent,
+        Some(lake::Stability::ConsistentWithinQuery) => Stability::WithinQuery,
+        Some(lake::Stability::Volatile) => Stability::Volatile,
+    })
+}
+
+/// Does a plan that the decoder does not know call a function that is not decided by its arguments?
+fn unstable_call(lake: &Lake, plan: &Json) -> Result<bool, LakeError> {
+    let stability = stability(lake)?;
+    let mut calls = Vec::new();
+    function_calls(plan, &mut calls);
+    Ok(calls.iter().any(|(name, arguments)| facts::is_unstable(name, *arguments, &stability)))
+}
+
+/// The functions that a plan calls, with how many arguments.
+fn function_calls<'a>(node: &'a Json, calls: &mut Vec<(&'a str, usize)>) {
+    match node {
+        Json::Array(items) => items.iter().for_each(|item| function_calls(item, calls)),
+        Json::Object(fields) => {
+            if let (Some("BOUND_FUNCTION"), Some(name)) = (node["expression_class"].as_str(), node["name"].as_str()) {
+                calls.push((name, node["children"].as_array().map_or(0, Vec::len)));
+            }
+            fields.values().for_each(|value| function_calls(value, calls));
+        }
+        _ => {}
+    }
+}
+
+/// Says which column of the view a failed cast was about, if it was one: the query is run once more per column.
+pub(crate) fn misfit(
+    lake: &Lake,
+    name: &ViewName,
+    columns: &[ViewColumn],
+    sql: &str,
+    error: &LakeError,
+) -> Option<ViewError> {
+    let LakeError::Sql { class, .. } = error else { return None };
+    if class != "Conversion" && class != "Out of Range" {
+        return None;
+    }
+    let names: Vec<String> = (0..columns.len()).map(position_name).collect();
+    let (_, column) =
+        columns.iter().enumerate().filter(|(_, column)| column.is_cast()).find(|(position, column)| {
+            let value = &names[*position];
+            let found = lake.query(&format!(
+            "SELECT 1 FROM (\n{sql}\n) AS v({}) WHERE {value} IS NOT NULL AND TRY_CAST({value} AS {}) IS NULL LIMIT 1",
+            names.join(", "),
+            column.stored_type
+        ));
+            found.is_ok_and(|found| !found.rows.is_empty())
+        })?;
+    Some(ViewError::Overflow {
+        view: name.clone(),
+        column: column.name.as_str().into(),
+        stored_type: column.stored_type.as_str().into(),
+        message: error.to_string().into(),
+    })
+}

@@ -1,0 +1,357 @@
+//! The registry's tables: their layout, and reading and writing them.
+//!
+//! | table | rows | written by |
+//! |---|---|---|
+//! | `views` | one per view: definition, bound plan, class, columns | create, drop, and a refresh that had to bind anew |
+//! | `refreshes` | one per refresh, appended | create and every refresh that writes |
+//! | `state_<id>` | exactly one: watermarks | an UPDATE by every refresh that writes |
+//!
+//! DuckLake's conflicts are per table, so the UPDATE of a view's own state table is what keeps two refreshes of one view
+//! from both taking effect, while refreshes of different views never meet.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{
+    Class, ObservedView, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewColumn, ViewError, ViewId,
+    ViewName, ViewState,
+};
+use crate::lake::{Lake, LakeError, SnapshotId, TableId, TableIdentity, Transaction, Value, identifier, literal};
+
+/// The schema in the lake that holds the registry.
+pub const SCHEMA: &str = "ducklake_ivm";
+
+/// `"lake"."ducklake_ivm"."table"`
+pub(crate) fn registry_table(lake: &Lake, table: &str) -> String {
+    format!("{}.{}.{}", identifier(lake.alias()), identifier(SCHEMA), identifier(table))
+}
+
+/// The name of the state table of a view.
+pub(crate) fn state_table(lake: &Lake, id: &ViewId) -> String {
+    registry_table(lake, &format!("state_{}", id.as_str()))
+}
+
+/// The view's own table.
+pub(crate) fn rows_table(lake: &Lake, name: &ViewName) -> String {
+    format!("{}.{}.{}", identifier(lake.alias()), identifier(&name.schema), identifier(&name.name))
+}
+
+/// Does the lake have a registry?
+pub fn exists(transaction: &Transaction<'_>) -> Result<bool, LakeError> {
+    let views = transaction.table_named(SCHEMA, "views", transaction.snapshot())?;
+    Ok(views.is_some())
+}
+
+/// Makes the registry's tables, in the running transaction.
+pub(super) fn create_schema(lake: &Lake) -> Result<(), LakeError> {
+    let schema = format!("{}.{}", identifier(lake.alias()), identifier(SCHEMA));
+    lake.execute(&format!("CREATE SCHEMA IF NOT EXISTS {schema}"))?;
+    lake.execute(&format!(
+        "CREATE TABLE {} (id VARCHAR, schema_name VARCHAR, view_name VARCHAR, sql VARCHAR, created_snapshot BIGINT, \
+         strategy VARCHAR, class VARCHAR, columns VARCHAR, plan VARCHAR, duckdb_version VARCHAR)",
+        registry_table(lake, "views")
+    ))?;
+    lake.execute(&format!(
+        "CREATE TABLE {} (view_id VARCHAR, view_name VARCHAR, snapshot BIGINT, strategy VARCHAR, reason VARCHAR, \
+         sources VARCHAR, terms_total BIGINT, terms_run BIGINT, rows_in BIGINT, rows_inserted BIGINT, \
+         rows_deleted BIGINT, elapsed_ms BIGINT, refreshed_at TIMESTAMP, commit_id VARCHAR)",
+        registry_table(lake, "refreshes")
+    ))?;
+    Ok(())
+}
+
+const VIEW_FIELDS: &str =
+    "id, schema_name, view_name, sql, created_snapshot, strategy, class, columns, snapshot_id, duckdb_version";
+
+/// All views, by name.
+pub fn views(transaction: &Transaction<'_>) -> Result<Vec<View>, ViewError> {
+    if !exists(transaction)? {
+        return Ok(Vec::new());
+    }
+    let sql = format!("SELECT {VIEW_FIELDS} FROM {}", registry_table(transaction, "views"));
+    let mut views = transaction.query(&sql)?.rows.iter().map(|row| view(row)).collect::<Result<Vec<_>, _>>()?;
+    views.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(views)
+}
+
+/// The view with that identity, as it is now.
+pub fn view_by_id(transaction: &Transaction<'_>, id: &ViewId) -> Result<Option<View>, ViewError> {
+    let (table, id) = (registry_table(transaction, "views"), literal(id.as_str()));
+    let rows = transaction.query(&format!("SELECT {VIEW_FIELDS} FROM {table} WHERE id = {id}"))?.rows;
+    rows.first().map(|row| view(row)).transpose()
+}
+
+fn view(row: &[Value]) -> Result<View, ViewError> {
+    let [id, schema, name, sql, created, strategy, class, columns, registered, duckdb_version] = row else {
+        return Err(ViewError::registry("views", "has other columns than expected"));
+    };
+    let name = ViewName::new(schema.as_str()?, name.as_str()?);
+    Ok(View {
+        id: ViewId(id.as_str()?.to_owned()),
+        sql: sql.as_str()?.to_owned(),
+        created: SnapshotId(created.as_u64()?),
+        registered: SnapshotId(registered.as_u64()?),
+        strategy: from_json::<Strategy>(&format!("\"{}\"", strategy.as_str()?), &name)?,
+        class: from_json::<Class>(class.as_str()?, &name)?,
+        columns: from_json(columns.as_str()?, &name)?,
+        duckdb_version: duckdb_version.as_str()?.to_owned(),
+        name,
+    })
+}
+
+/// The bound plan of a view.
+pub fn plan(transaction: &Transaction<'_>, view: &View) -> Result<serde_json::Value, ViewError> {
+    let sql =
+        format!("SELECT plan FROM {} WHERE id = {}", registry_table(transaction, "views"), literal(view.id.as_str()));
+    let text = transaction.query_value(&sql)?;
+    let mut reader = serde_json::Deserializer::from_str(text.as_str()?);
+    // A plan has several levels per join; how deep it may be was settled when DuckDB bound it.
+    reader.disable_recursion_limit();
+    serde::Deserialize::deserialize(&mut reader).map_err(|error| ViewError::registry(&view.name.to_string(), error))
+}
+
+/// Writes a view's definition, in place of an older one with the same id.
+pub(crate) fn write_view(lake: &Lake, view: &View, plan: &serde_json::Value) -> Result<(), ViewError> {
+    let table = registry_table(lake, "views");
+    lake.execute(&format!("DELETE FROM {table} WHERE id = {}", literal(view.id.as_str())))?;
+    lake.execute(&format!(
+        "INSERT INTO {table} VALUES ({}, {}, {}, {}, {}, {}, {}, {}, {}, {})",
+        literal(view.id.as_str()),
+        literal(&view.name.schema),
+        literal(&view.name.name),
+        literal(&view.sql),
+        view.created,
+        literal(view.strategy.word()),
+        literal(&to_json(&view.class, &view.name)?),
+        literal(&to_json(&view.columns, &view.name)?),
+        literal(&plan.to_string()),
+        literal(&view.duckdb_version),
+    ))?;
+    Ok(())
+}
+
+/// How far a view has come.
+pub fn state(transaction: &Transaction<'_>, view: &View) -> Result<ViewState, ViewError> {
+    let sql = format!(
+        "SELECT snapshot, snapshot_id, table_id, table_rows, sources FROM {}",
+        state_table(transaction, &view.id)
+    );
+    let rows = transaction.query(&sql)?.rows;
+    let [row] = rows.as_slice() else {
+        return Err(ViewError::registry(&view.name.to_string(), "has not exactly one state row"));
+    };
+    let [snapshot, landed, table, table_rows, sources] = row.as_slice() else {
+        return Err(ViewError::registry(&view.name.to_string(), "has other state columns than expected"));
+    };
+    Ok(ViewState {
+        snapshot: SnapshotId(snapshot.as_u64()?),
+        landed: SnapshotId(landed.as_u64()?),
+        table: table.optional(Value::as_u64)?.map(TableId),
+        rows: table_rows.as_u64()?,
+        sources: from_json(sources.as_str()?, &view.name)?,
+    })
+}
+
+/// Makes the state table of a new view.
+pub(super) fn create_state(lake: &Lake, view: &View) -> Result<(), ViewError> {
+    let table = state_table(lake, &view.id);
+    lake.execute(&format!(
+        "CREATE TABLE {table} (snapshot BIGINT, table_id BIGINT, table_rows BIGINT, sources VARCHAR)"
+    ))?;
+    lake.execute(&format!("INSERT INTO {table} VALUES (0, NULL, 0, '[]')"))?;
+    Ok(())
+}
+
+/// Records how far a view has come. Conflicts with every other refresh of the same view.
+pub(crate) fn write_state(
+    lake: &Lake,
+    view: &View,
+    snapshot: SnapshotId,
+    table: Option<TableId>,
+    rows: u64,
+    sources: &[SourceState],
+) -> Result<(), ViewError> {
+    let changed = lake.execute(&format!(
+        "UPDATE {} SET snapshot = {snapshot}, table_id = {}, table_rows = {rows}, sources = {}",
+        state_table(lake, &view.id),
+        table.map_or_else(|| "NULL".to_owned(), |table| table.to_string()),
+        literal(&to_json(sources, &view.name)?),
+    ))?;
+    if changed == 1 {
+        Ok(())
+    } else {
+        Err(ViewError::registry(&view.name.to_string(), "has not exactly one state row"))
+    }
+}
+
+/// Appends to the history of refreshes.
+pub(crate) fn append_refresh(lake: &Lake, view: &View, record: &RefreshRecord) -> Result<(), ViewError> {
+    let optional = |text: &Option<String>| text.as_ref().map_or_else(|| "NULL".to_owned(), |text| literal(text));
+    lake.execute(&format!(
+        "INSERT INTO {} VALUES ({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, now() AT TIME ZONE 'UTC', {})",
+        registry_table(lake, "refreshes"),
+        literal(view.id.as_str()),
+        literal(&view.name.to_string()),
+        record.snapshot,
+        literal(&record.strategy),
+        optional(&record.reason),
+        literal(&to_json(&record.sources, &view.name)?),
+        record.terms_total,
+        record.terms_run,
+        record.rows_in,
+        record.rows_inserted,
+        record.rows_deleted,
+        record.elapsed_ms,
+        literal(&record.commit_id),
+    ))?;
+    Ok(())
+}
+
+/// What is known of each view's last refresh: enough to see, without a read per view, which of them may have something
+/// to do. It comes from the last month of the history, however long that is; views that were not refreshed since are
+/// looked up in their state tables, which hold the truth in any case.
+pub fn observed(transaction: &Transaction<'_>, views: &[View]) -> Result<BTreeMap<ViewId, ObservedView>, ViewError> {
+    let mut observed = BTreeMap::new();
+    if views.is_empty() {
+        return Ok(observed);
+    }
+    let sql = format!(
+        "SELECT view_id, max(snapshot_id), arg_max(snapshot, snapshot_id), arg_max(sources, snapshot_id) \
+         FROM {} WHERE refreshed_at >= now() AT TIME ZONE 'UTC' - INTERVAL 30 DAY GROUP BY view_id ORDER BY view_id",
+        registry_table(transaction, "refreshes")
+    );
+    for row in &transaction.query(&sql)?.rows {
+        let [id, landed, snapshot, sources] = row.as_slice() else {
+            return Err(ViewError::registry("refreshes", "has other columns than expected"));
+        };
+        let id = id.as_str()?;
+        let view = ObservedView {
+            landed: SnapshotId(landed.as_u64()?),
+            snapshot: SnapshotId(snapshot.as_u64()?),
+            sources: from_json(sources.as_str()?, &ViewName::new(SCHEMA, id))?,
+        };
+        observed.insert(ViewId(id.to_owned()), view);
+    }
+    for view in views.iter().filter(|view| !observed.contains_key(&view.id)).collect::<Vec<_>>() {
+        let state = state(transaction, view)?;
+        let sources = state.sources.iter().map(|source| SourceWindow {
+            table: format!("{}.{}", source.schema, source.name),
+            id: source.table,
+            from: source.watermark,
+            to: source.watermark,
+            changed: false,
+        });
+        let (landed, snapshot) = (state.landed, state.snapshot);
+        observed.insert(view.id.clone(), ObservedView { landed, snapshot, sources: sources.collect() });
+    }
+    Ok(observed)
+}
+
+/// The table that holds a view's rows, under its present name; `None` if it is gone.
+pub fn table(
+    transaction: &Transaction<'_>,
+    view: &View,
+    state: &ViewState,
+) -> Result<Option<TableIdentity>, LakeError> {
+    let id = match state.table {
+        Some(id) => Some(id),
+        None => transaction.table_named(&view.name.schema, &view.name.name, view.registered)?.map(|table| table.id),
+    };
+    id.map_or(Ok(None), |id| transaction.table_by_id(id, transaction.snapshot()))
+}
+
+/// The tables that hold the rows of `views`, with one look at the catalog for all that still have their names.
+pub fn tables(transaction: &Transaction<'_>, views: &[View]) -> Result<BTreeMap<TableId, ViewId>, ViewError> {
+    let mut found = BTreeMap::new();
+    if views.is_empty() {
+        return Ok(found);
+    }
+    let now = transaction.tables(transaction.snapshot())?;
+    let begun = begun(transaction)?;
+    for view in views {
+        let named = now.iter().find(|table| {
+            table.schema.eq_ignore_ascii_case(&view.name.schema) && table.name.eq_ignore_ascii_case(&view.name.name)
+        });
+        // A table of that name that is younger than the registry entry is not the view's.
+        let own = named.filter(|table| begun.get(&table.id).is_some_and(|begun| *begun <= view.registered));
+        let id = match own {
+            Some(own) => Some(own.id),
+            None => table(transaction, view, &state(transaction, view)?)?.map(|table| table.id),
+        };
+        found.extend(id.map(|id| (id, view.id.clone())));
+    }
+    Ok(found)
+}
+
+/// Since when each table has existed.
+fn begun(transaction: &Transaction<'_>) -> Result<BTreeMap<TableId, SnapshotId>, LakeError> {
+    let metadata = transaction.metadata();
+    let sql =
+        format!("SELECT table_id, min(begin_snapshot) FROM {metadata}.ducklake_table GROUP BY table_id ORDER BY 1");
+    let mut begun = BTreeMap::new();
+    for row in &transaction.query(&sql)?.rows {
+        if let [id, snapshot] = row.as_slice() {
+            begun.insert(TableId(id.as_u64()?), SnapshotId(snapshot.as_u64()?));
+        }
+    }
+    Ok(begun)
+}
+
+/// Makes an empty table for a view's rows.
+pub(crate) fn create_rows(lake: &Lake, name: &ViewName, columns: &[ViewColumn]) -> Result<(), LakeError> {
+    let columns: Vec<String> =
+        columns.iter().map(|column| format!("{} {}", identifier(&column.name), column.stored_type)).collect();
+    lake.execute(&format!("CREATE TABLE {} ({})", rows_table(lake, name), columns.join(", ")))?;
+    Ok(())
+}
+
+/// Sees to it that DuckLake's maintenance leaves our tables alone and that bookkeeping stays in the catalog. A table's
+/// settings can only be made once the table is committed, so every sync looks again. Makes no snapshot.
+///
+/// Maintenance that races with a small delete loses the delete or doubles rows (DuckLake d8a1881e, format 1.0).
+pub fn protect(transaction: &Transaction<'_>, tables: &[(TableId, ViewName)]) -> Result<bool, LakeError> {
+    let metadata = transaction.metadata();
+    let set = transaction.query(&format!(
+        "SELECT m.scope, m.scope_id FROM {metadata}.ducklake_metadata m LEFT JOIN {metadata}.ducklake_schema s \
+         ON m.scope = 'schema' AND m.scope_id = s.schema_id AND s.end_snapshot IS NULL \
+         WHERE m.key = 'auto_compact' AND m.value = 'false' AND (m.scope = 'table' OR s.schema_name = {})",
+        literal(SCHEMA)
+    ))?;
+    let is_set = |scope: &str, id: Option<u64>| {
+        set.rows.iter().any(|row| match row.as_slice() {
+            [found, found_id] => {
+                found.as_str().is_ok_and(|found| found == scope)
+                    && id.is_none_or(|id| found_id.as_u64().is_ok_and(|found| found == id))
+            }
+            _ => false,
+        })
+    };
+    let alias = identifier(transaction.alias());
+    let mut changed = false;
+    if !is_set("schema", None) {
+        let schema = literal(SCHEMA);
+        transaction.execute(&format!("CALL {alias}.set_option('auto_compact', false, schema => {schema})"))?;
+        transaction.execute(&format!("CALL {alias}.set_option('data_inlining_row_limit', 100, schema => {schema})"))?;
+        changed = true;
+    }
+    for (table, name) in tables {
+        if !is_set("table", Some(table.0)) {
+            transaction.execute(&format!(
+                "CALL {alias}.set_option('auto_compact', false, schema => {}, table_name => {})",
+                literal(&name.schema),
+                literal(&name.name)
+            ))?;
+            changed = true;
+        }
+    }
+    Ok(changed)
+}
+
+fn to_json<T: Serialize + ?Sized>(value: &T, view: &ViewName) -> Result<String, ViewError> {
+    serde_json::to_string(value).map_err(|error| ViewError::registry(&view.to_string(), error))
+}
+
+fn from_json<T: DeserializeOwned>(text: &str, view: &ViewName) -> Result<T, ViewError> {
+    serde_json::from_str(text).map_err(|error| ViewError::registry(&view.to_string(), error))
+}
