@@ -1,1 +1,44 @@
 //! One refresh: strategy, stages, apply, commit, retry.
+//!
+//! A refresh is one transaction, pinned at one snapshot: everything is read into temporary tables first (windows and
+//! guards, net changes, the terms of the delta, the rows to delete), then everything is written (the view, its state
+//! row, the history), then committed. A conflict begins it anew with a new window. A crash at any point leaves the lake
+//! as it was before or as it is after.
+//!
+//! | file | does |
+//! |---|---|
+//! | `run` | which views have anything to do at all; the order; retries |
+//! | `refresh` | the steps of one attempt |
+//! | `window` | where each source stands and is to stand, and whether it still is what it was |
+//! | `choice` | noop, incremental, recompute or full, and why |
+//! | `incremental` | net changes and terms into a consolidated delta |
+//! | `recompute` | the query's rows and their difference to the view's |
+//! | `apply`, `rows` | at most one DELETE, then one INSERT, by content |
+//! | [`report`], [`event`] | what is told afterwards and meanwhile |
+
+mod apply;
+mod choice;
+mod error;
+pub mod event;
+mod failpoint;
+pub(crate) mod incremental;
+pub(crate) mod recompute;
+mod refresh;
+mod relations;
+pub mod report;
+pub(crate) mod rows;
+mod run;
+pub(crate) mod temporary;
+pub(crate) mod window;
+
+pub use error::SyncError;
+pub use event::{Event, Observer, Step};
+pub use failpoint::POINTS;
+pub use report::{Method, Phases, Report, SourceReport, Terms, ViewReport};
+pub use run::{SyncOptions, sync};
+
+/// Tells of the steps of one view's refresh.
+pub(crate) struct Progress<'a> {
+    view: &'a str,
+    observer: &'a dyn Observer,
+}

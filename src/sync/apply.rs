@@ -1,0 +1,270 @@
+//! Writing a consolidated delta to a view's table: at most one DELETE and then one INSERT.
+//!
+//! Two statements that change the same file in one transaction make DuckLake's change feed wrong for its readers
+//! (format 1.0), and a row may stand in the table many times. So the rows to delete are found first, as positions in
+//! files: exactly as many copies of each row as the delta takes away. If the view does not hold that many, the delta or
+//! the table is wrong, and nothing is written.
+
+use super::SyncError;
+use super::failpoint::pass;
+use super::rows::{keys, names, same_row};
+use super::temporary::{Temporary, qualified};
+use crate::lake::{LakeError, Transaction, Value, identifier, literal};
+use crate::plan::WEIGHT;
+use crate::view::{View, ViewColumn};
+
+/// A delta that is ready to be written.
+#[derive(Debug, Clone)]
+pub(crate) struct StagedDelta {
+    /// The temporary table that holds it: the view's columns and the weight, which is never zero.
+    pub table: String,
+    /// Rows that come.
+    pub inserted: u64,
+    /// Rows that go.
+    pub deleted: u64,
+    /// The largest weight.
+    pub largest: u64,
+}
+
+impl StagedDelta {
+    /// Counts what `table` holds.
+    pub(crate) fn count(transaction: &Transaction<'_>, table: String) -> Result<StagedDelta, LakeError> {
+        let weight = identifier(WEIGHT);
+        let row = transaction.query_one(&format!(
+            "SELECT CAST(coalesce(sum({weight}) FILTER ({weight} > 0), 0) AS BIGINT), \
+             CAST(coalesce(-sum({weight}) FILTER ({weight} < 0), 0) AS BIGINT), \
+             CAST(greatest(coalesce(max({weight}), 0), 0) AS BIGINT) FROM {}",
+            qualified(&table)
+        ))?;
+        let number = |position: usize| row.get(position).unwrap_or(&Value::Null).as_u64();
+        Ok(StagedDelta { table, inserted: number(0)?, deleted: number(1)?, largest: number(2)? })
+    }
+}
+
+/// By what a row of the view's table can be named in a DELETE. A user's column hides the virtual one of the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RowAddress {
+    /// File and position in it: unique.
+    Position,
+    /// DuckLake's row id: unique in a table whose rows are never updated, which holds for ours.
+    RowId,
+    /// Neither can be had: the table is rewritten.
+    None,
+}
+
+impl RowAddress {
+    fn of(columns: &[ViewColumn]) -> RowAddress {
+        let hidden = |name: &str| columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
+        if !hidden("filename") && !hidden("file_row_number") {
+            RowAddress::Position
+        } else if hidden("rowid") {
+            RowAddress::None
+        } else {
+            RowAddress::RowId
+        }
+    }
+
+    fn columns(self) -> &'static str {
+        match self {
+            RowAddress::Position => "filename, file_row_number",
+            RowAddress::RowId | RowAddress::None => "rowid",
+        }
+    }
+}
+
+/// The rows of a view's table that a delta takes away, found before anything is written.
+#[derive(Debug)]
+pub(crate) enum Match {
+    /// No row goes.
+    Nothing,
+    /// The rows at these addresses, held by a temporary table.
+    Rows { address: &'static str, table: String },
+    /// The whole new content, held by a temporary table.
+    Rewrite { table: String },
+}
+
+/// Finds the rows that `delta` takes away from the table `target`.
+pub(crate) fn find(
+    transaction: &Transaction<'_>,
+    view: &View,
+    target: &str,
+    delta: &StagedDelta,
+    temporary: &Temporary,
+) -> Result<Match, SyncError> {
+    if delta.deleted == 0 {
+        return Ok(Match::Nothing);
+    }
+    let address = RowAddress::of(&view.columns);
+    if address == RowAddress::None {
+        return rewrite(transaction, view, target, delta, temporary);
+    }
+    let table = temporary.name("match");
+    let columns = address.columns();
+    let weight = identifier(WEIGHT);
+    let (rows, bounds) = (names(&view.columns), bounds(transaction, view, delta)?);
+    let sql = format!(
+        "CREATE TEMP TABLE {} AS SELECT {columns} FROM (\
+         SELECT {columns}, d.{weight} AS weight, row_number() OVER (PARTITION BY {} ORDER BY {columns}) AS copy \
+         FROM (SELECT {rows}, {columns} FROM {target}{bounds}) AS v \
+         JOIN (SELECT {rows}, {weight} FROM {} WHERE {weight} < 0) AS d ON {}) WHERE copy <= -weight",
+        identifier(&table),
+        keys("d", &view.columns).join(", "),
+        qualified(&delta.table),
+        same_row("v", "d", &view.columns),
+    );
+    transaction.execute(&sql)?;
+    let found = transaction.query_value(&format!("SELECT count(*) FROM {}", qualified(&table)))?.as_u64()?;
+    if found != delta.deleted {
+        return Err(SyncError::RowsMissing { view: view.name.clone(), expected: delta.deleted, found });
+    }
+    Ok(Match::Rows { address: columns, table })
+}
+
+/// A condition that every row to delete fulfils and that DuckLake can skip files by; empty if there is none.
+fn bounds(transaction: &Transaction<'_>, view: &View, delta: &StagedDelta) -> Result<String, LakeError> {
+    let ordered: Vec<&ViewColumn> = view.columns.iter().filter(|column| is_ordered(&column.stored_type)).collect();
+    if ordered.is_empty() {
+        return Ok(String::new());
+    }
+    let asked: Vec<String> = ordered
+        .iter()
+        .map(|column| {
+            let name = identifier(&column.name);
+            format!("CASE WHEN count(*) = count({name}) THEN [CAST(min({name}) AS VARCHAR), CAST(max({name}) AS VARCHAR)] END")
+        })
+        .collect();
+    let row = transaction.query_one(&format!(
+        "SELECT {} FROM {} WHERE {} < 0",
+        asked.join(", "),
+        qualified(&delta.table),
+        identifier(WEIGHT)
+    ))?;
+    let mut conditions = Vec::new();
+    for (column, bounds) in ordered.iter().zip(&row) {
+        if let Value::List(bounds) = bounds
+            && let [Value::Text(least), Value::Text(greatest)] = bounds.as_slice()
+        {
+            let (name, data_type) = (identifier(&column.name), &column.stored_type);
+            let (least, greatest) = (literal(least), literal(greatest));
+            conditions.push(format!("{name} BETWEEN CAST({least} AS {data_type}) AND CAST({greatest} AS {data_type})"));
+        }
+    }
+    Ok(if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) })
+}
+
+/// Types whose least and greatest value DuckLake keeps per file, and whose text reads back as the same value.
+fn is_ordered(stored_type: &str) -> bool {
+    const ORDERED: [&str; 10] = [
+        "TINYINT",
+        "SMALLINT",
+        "INTEGER",
+        "BIGINT",
+        "UTINYINT",
+        "USMALLINT",
+        "UINTEGER",
+        "UBIGINT",
+        "DATE",
+        "TIMESTAMP",
+    ];
+    ORDERED.contains(&stored_type) || (stored_type.starts_with("DECIMAL(") && !stored_type.ends_with("[]"))
+}
+
+/// The whole content after the delta, for a table whose rows have no address.
+fn rewrite(
+    transaction: &Transaction<'_>,
+    view: &View,
+    target: &str,
+    delta: &StagedDelta,
+    temporary: &Temporary,
+) -> Result<Match, SyncError> {
+    let table = temporary.name("rewrite");
+    let (columns, weight) = (names(&view.columns), identifier(WEIGHT));
+    let both = format!(
+        "(SELECT {columns}, CAST(1 AS BIGINT) AS {weight} FROM {target} UNION ALL SELECT {columns}, {weight} FROM {})",
+        qualified(&delta.table)
+    );
+    let sql = super::rows::consolidated(&both, &view.columns, WEIGHT);
+    transaction.execute(&format!("CREATE TEMP TABLE {} AS {sql}", identifier(&table)))?;
+    let missing = transaction
+        .query_value(&format!(
+            "SELECT CAST(coalesce(-sum({weight}), 0) AS BIGINT) FROM {} WHERE {weight} < 0",
+            qualified(&table)
+        ))?
+        .as_u64()?;
+    if missing > 0 {
+        let (view, expected) = (view.name.clone(), delta.deleted);
+        return Err(SyncError::RowsMissing { view, expected, found: expected.saturating_sub(missing) });
+    }
+    Ok(Match::Rewrite { table })
+}
+
+/// Writes `delta` to the table `target`.
+pub(crate) fn write(
+    transaction: &Transaction<'_>,
+    view: &View,
+    target: &str,
+    delta: &StagedDelta,
+    found: &Match,
+) -> Result<(), SyncError> {
+    match found {
+        Match::Nothing => {}
+        Match::Rows { address, table } => {
+            let rows = qualified(table);
+            let deleted = transaction
+                .execute(&format!("DELETE FROM {target} WHERE ({address}) IN (SELECT ({address}) FROM {rows})"))?;
+            if deleted != delta.deleted {
+                let (view, expected) = (view.name.clone(), delta.deleted);
+                return Err(SyncError::RowsMissing { view, expected, found: deleted });
+            }
+        }
+        Match::Rewrite { table } => {
+            transaction.execute(&format!("DELETE FROM {target}"))?;
+            pass!("after_delete");
+            insert(transaction, view, target, table, u64::MAX)?;
+            pass!("after_insert");
+            return Ok(());
+        }
+    }
+    pass!("after_delete");
+    if delta.inserted > 0 {
+        insert(transaction, view, target, &delta.table, delta.largest)?;
+    }
+    pass!("after_insert");
+    Ok(())
+}
+
+/// Inserts the rows of a temporary table, each as often as its positive weight says.
+fn insert(
+    transaction: &Transaction<'_>,
+    view: &View,
+    target: &str,
+    table: &str,
+    largest: u64,
+) -> Result<(), LakeError> {
+    let (columns, weight, rows) = (names(&view.columns), identifier(WEIGHT), qualified(table));
+    let selected = if largest == 1 {
+        format!("SELECT {columns} FROM {rows} WHERE {weight} > 0")
+    } else {
+        format!(
+            "SELECT {columns} FROM (SELECT {columns}, unnest(range({weight})) AS {weight} FROM {rows} WHERE {weight} > 0)"
+        )
+    };
+    transaction.execute(&format!("INSERT INTO {target} ({columns}) {selected}"))?;
+    Ok(())
+}
+
+/// Replaces all rows of `target` by those of the temporary table `rows`; says how many came and went.
+pub(crate) fn replace(
+    transaction: &Transaction<'_>,
+    view: &View,
+    target: &str,
+    rows: &str,
+) -> Result<(u64, u64), LakeError> {
+    let deleted = transaction.execute(&format!("DELETE FROM {target}"))?;
+    pass!("after_delete");
+    let columns = names(&view.columns);
+    let inserted =
+        transaction.execute(&format!("INSERT INTO {target} ({columns}) SELECT {columns} FROM {}", qualified(rows)))?;
+    pass!("after_insert");
+    Ok((inserted, deleted))
+}

@@ -1,0 +1,177 @@
+//! What can go wrong with a refresh.
+
+use crate::lake::{LakeError, SnapshotId};
+use crate::view::{ViewError, ViewName};
+
+/// What can go wrong with a sync.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SyncError {
+    /// The lake refused.
+    #[error(transparent)]
+    Lake(#[from] LakeError),
+    /// The registry or a definition is at fault.
+    #[error(transparent)]
+    View(Box<ViewError>),
+    /// A statement of a refresh failed.
+    #[error("view {view}: {source}")]
+    Statement {
+        /// The view.
+        view: ViewName,
+        /// What DuckDB says.
+        source: Box<LakeError>,
+    },
+    /// A term of the delta failed.
+    #[error("view {view}: a term of its delta failed: {source}")]
+    Term {
+        /// The view.
+        view: ViewName,
+        /// What DuckDB says.
+        source: Box<LakeError>,
+    },
+    /// A source is gone.
+    #[error("view {view} is broken: its source {table} was dropped{}", at(*.snapshot))]
+    SourceDropped {
+        /// The view.
+        view: ViewName,
+        /// The source.
+        table: String,
+        /// Since when, where the catalog still tells.
+        snapshot: Option<SnapshotId>,
+    },
+    /// A column that the view reads is gone.
+    #[error("view {view} is broken: column {column:?} of its source {table} was dropped{}", at(*.snapshot))]
+    ColumnDropped {
+        /// The view.
+        view: ViewName,
+        /// The source.
+        table: String,
+        /// The column.
+        column: String,
+        /// Since when, where the catalog still tells.
+        snapshot: Option<SnapshotId>,
+    },
+    /// The query no longer means what it meant, and cannot be run as it was meant.
+    #[error("view {view} is broken: {detail}")]
+    MeaningChanged {
+        /// The view.
+        view: ViewName,
+        /// What changed.
+        detail: String,
+    },
+    /// The view's table is gone.
+    #[error("view {view} is broken: its table was dropped or replaced by someone else")]
+    TableGone {
+        /// The view.
+        view: ViewName,
+    },
+    /// Someone else wrote to the view's table.
+    #[error("view {view}: someone else wrote to its table after snapshot {since} ({inserted} rows in, {deleted} out)")]
+    ForeignWrite {
+        /// The view.
+        view: ViewName,
+        /// The view's last own commit.
+        since: SnapshotId,
+        /// Rows that came.
+        inserted: u64,
+        /// Rows that went.
+        deleted: u64,
+    },
+    /// The delta takes rows away that the view does not hold.
+    #[error(
+        "view {view}: the delta takes {expected} rows away, and the view holds {found} of them; nothing was written"
+    )]
+    RowsMissing {
+        /// The view.
+        view: ViewName,
+        /// How many rows were to go.
+        expected: u64,
+        /// How many were found.
+        found: u64,
+    },
+    /// A view that this one reads was not refreshed.
+    #[error("view {view} was not refreshed because {source_view}, which it reads, was not")]
+    SourceNotRefreshed {
+        /// The view.
+        view: ViewName,
+        /// The view that failed.
+        source_view: ViewName,
+    },
+    /// Another process refreshed one of the views below this one to a later snapshot meanwhile.
+    #[error("view {view}: the views that it reads stand for different snapshots, because another sync is running")]
+    Overtaken {
+        /// The view.
+        view: ViewName,
+    },
+    /// The target does not exist.
+    #[error("snapshot {target} does not exist; the newest is {newest}")]
+    NoTarget {
+        /// What was asked for.
+        target: SnapshotId,
+        /// What there is.
+        newest: SnapshotId,
+    },
+    /// The query cannot be run at the target.
+    #[error("view {view} cannot be computed at snapshot {target}: {detail}")]
+    TargetUnreachable {
+        /// The view.
+        view: ViewName,
+        /// The target.
+        target: SnapshotId,
+        /// Why.
+        detail: String,
+    },
+    /// The user wants `incremental`, and it cannot be had.
+    #[error("view {view} cannot be refreshed incrementally: {reason}")]
+    NotIncremental {
+        /// The view.
+        view: ViewName,
+        /// Why.
+        reason: String,
+    },
+}
+
+fn at(snapshot: Option<SnapshotId>) -> String {
+    snapshot.map(|snapshot| format!(" at snapshot {snapshot}")).unwrap_or_default()
+}
+
+impl From<ViewError> for SyncError {
+    fn from(error: ViewError) -> SyncError {
+        match error {
+            ViewError::Lake(error) => SyncError::Lake(error),
+            other => SyncError::View(Box::new(other)),
+        }
+    }
+}
+
+impl SyncError {
+    /// May the same work succeed when it is begun again?
+    pub fn retryable(&self) -> bool {
+        match self {
+            SyncError::Lake(error) => error.retryable(),
+            SyncError::Statement { source, .. } | SyncError::Term { source, .. } => source.retryable(),
+            SyncError::View(error) => error.retryable(),
+            _ => false,
+        }
+    }
+
+    /// What the user can do next.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            SyncError::Lake(error) => return error.hint(),
+            SyncError::Statement { source, .. } | SyncError::Term { source, .. } => return source.hint(),
+            SyncError::View(error) => return error.hint(),
+            SyncError::SourceDropped { .. } | SyncError::ColumnDropped { .. } | SyncError::MeaningChanged { .. } => {
+                "give it a new definition with create --or-replace, or drop it"
+            }
+            SyncError::TableGone { .. } | SyncError::ForeignWrite { .. } => "rebuild it with sync --repair",
+            SyncError::RowsMissing { .. } => "compare with verify, rebuild with sync --repair, and report it",
+            SyncError::SourceNotRefreshed { .. } => "mend that view first",
+            SyncError::Overtaken { .. } => "the next sync brings them together",
+            SyncError::NoTarget { .. } => "leave --to away to take the newest",
+            SyncError::TargetUnreachable { .. } => "leave --to away",
+            SyncError::NotIncremental { .. } => "create it with --strategy auto",
+        };
+        Some(hint.to_owned())
+    }
+}

@@ -1,0 +1,219 @@
+//! The delta of a view: net changes of its sources into temporary tables, the terms over them one statement each, and
+//! the consolidated sum.
+
+use std::collections::BTreeMap;
+
+use super::apply::StagedDelta;
+use super::event::Step;
+use super::relations::Places;
+use super::rows::{consolidated, names};
+use super::temporary::{Temporary, qualified};
+use super::window::{Window, table_of};
+use super::{Progress, SyncError};
+use crate::delta::{Change, Changes, DeltaPlan, OwnRows, derive};
+use crate::lake::{ColumnId, LakeError, NetChangeRequest, Transaction, identifier};
+use crate::plan::facts::Source;
+use crate::plan::rel::State;
+use crate::plan::{Column, Rel, WEIGHT};
+use crate::sql::{self, Relation};
+use crate::view::{View, stored_with_weight};
+
+/// A state of a table that more than one term reads is read once if it has no more rows than this; what is larger is
+/// left to the terms, each of which may skip most of it.
+const STAGED_STATE_ROWS: u64 = 50_000;
+
+/// The net changes of a view's sources.
+#[derive(Debug, Default)]
+pub(crate) struct NetChanges {
+    /// What happened to each source.
+    pub changes: Changes,
+    /// Where each is held.
+    tables: BTreeMap<Source, String>,
+    /// Rows in all of them.
+    pub rows: u64,
+}
+
+/// Reads the net change of every changed window into a temporary table. `whole` says of a window whether its history
+/// cannot be trusted file by file, so that both ends have to be compared as a whole.
+pub(crate) fn stage_net_changes(
+    transaction: &Transaction<'_>,
+    windows: &[Window],
+    whole: &dyn Fn(&Window) -> bool,
+    temporary: &Temporary,
+    progress: &Progress<'_>,
+) -> Result<NetChanges, LakeError> {
+    let mut staged = NetChanges::default();
+    for window in windows.iter().filter(|window| window.changed) {
+        progress.step(Step::NetChange { table: &window.name() });
+        let table = temporary.name(&format!("{}_delta", window.source.name));
+        let columns: Vec<(ColumnId, String)> =
+            window.source.columns.iter().map(|column| (column.id, column.name.clone())).collect();
+        let request = NetChangeRequest {
+            table: table_of(window),
+            from: window.from,
+            to: window.to,
+            columns: &columns,
+            into: &table,
+        };
+        let change = if whole(window) {
+            transaction.full_difference(&request)?
+        } else {
+            transaction.stage_net_change(&request)?
+        };
+        let kind = match (change.inserted, change.deleted) {
+            (0, 0) => Change::Unchanged,
+            (_, 0) => Change::InsertsOnly,
+            _ => Change::Mixed,
+        };
+        staged.rows += change.inserted + change.deleted;
+        let source = window.key(transaction.alias());
+        staged.changes.set(source.clone(), kind);
+        staged.tables.insert(source, table);
+    }
+    Ok(staged)
+}
+
+/// Where the leaves of a delta plan are: net changes in their tables, states in the lake.
+pub(crate) fn places(
+    transaction: &Transaction<'_>,
+    windows: &[Window],
+    delta_table: &dyn Fn(&Source) -> Option<String>,
+) -> Places {
+    let mut places = Places::default();
+    for window in windows {
+        let source = window.key(transaction.alias());
+        let alias = transaction.alias();
+        places.set(source.clone(), State::New, window.new.relation(alias, &window.source.columns));
+        if let Some(old) = &window.old {
+            places.set(source.clone(), State::Old, old.relation(alias, &window.source.columns));
+        }
+        if let Some(table) = delta_table(&source) {
+            places.set(source, State::Delta, temporary_relation(table));
+        }
+    }
+    places
+}
+
+/// A temporary table as an item of a FROM clause.
+pub(crate) fn temporary_relation(table: impl AsRef<str>) -> Relation {
+    Relation { name: qualified(table.as_ref()), version: None }
+}
+
+/// The delta of the view, whose rows stand in the table `target`, consolidated, in a temporary table; and the plan that it
+/// was made by.
+pub(crate) fn stage_delta(
+    transaction: &Transaction<'_>,
+    (view, target): (&View, &str),
+    rel: &Rel,
+    windows: &[Window],
+    net: &NetChanges,
+    temporary: &Temporary,
+    progress: &Progress<'_>,
+) -> Result<(StagedDelta, DeltaPlan), SyncError> {
+    let statement = |error: LakeError| SyncError::Statement { view: view.name.clone(), source: Box::new(error) };
+    let plan = derive(rel, &[], &net.changes)
+        .map_err(|none| SyncError::NotIncremental { view: view.name.clone(), reason: none.to_string() })?;
+    let mut places = places(transaction, windows, &|source| net.tables.get(source).cloned());
+    stage_states(transaction, windows, &plan, &mut places, temporary, progress).map_err(statement)?;
+    for step in &plan.steps {
+        check_places(view, &places, &step.rel)?;
+        let table = temporary.name(&step.name);
+        let names: Vec<String> = step.rel.columns().iter().map(|column| identifier(&column.name)).collect();
+        let sql = sql::render(&step.rel, &places);
+        transaction
+            .execute(&format!(
+                "CREATE TEMP TABLE {} AS SELECT * FROM (\n{sql}\n) AS v({})",
+                identifier(&table),
+                names.join(", ")
+            ))
+            .map_err(|error| SyncError::Term { view: view.name.clone(), source: Box::new(error) })?;
+        places.set_staged(&step.name, temporary_relation(table));
+    }
+    let raw = temporary.name("raw");
+    let columns: Vec<String> =
+        view.columns.iter().map(|column| format!("{} {}", identifier(&column.name), column.stored_type)).collect();
+    let weight = identifier(WEIGHT);
+    transaction
+        .execute(&format!("CREATE TEMP TABLE {} ({}, {weight} BIGINT)", identifier(&raw), columns.join(", ")))
+        .map_err(statement)?;
+    let terms: Vec<&Rel> = plan.terms.iter().filter_map(|term| term.rel.as_ref()).collect();
+    let of = terms.len();
+    for (position, term) in terms.into_iter().enumerate() {
+        progress.step(Step::Term { number: position + 1, of });
+        check_places(view, &places, term)?;
+        // One statement per term: DuckDB 1.5.5's `common_subplan` mixes up columns in a UNION ALL of such terms.
+        let term = stored_with_weight(&view.columns, &sql::render(term, &places));
+        transaction
+            .execute(&format!("INSERT INTO {} {term}", qualified(&raw)))
+            .map_err(|error| SyncError::Term { view: view.name.clone(), source: Box::new(error) })?;
+    }
+    if let Some(own) = &plan.own_rows {
+        let keys = plan.steps.iter().find(|step| step.name == own.keys);
+        let keys = keys.map(|step| (places.staged(&step.name), step.rel.columns()));
+        let Some((Some(table), key_columns)) = keys else {
+            let reason = format!("the step {} of its delta is missing", own.keys);
+            return Err(SyncError::NotIncremental { view: view.name.clone(), reason });
+        };
+        let rows = own_rows(view, target, table, own, &key_columns);
+        transaction.execute(&format!("INSERT INTO {} {rows}", qualified(&raw))).map_err(statement)?;
+    } else if plan.append_only() {
+        let delta = StagedDelta::count(transaction, raw).map_err(statement)?;
+        return Ok((delta, plan));
+    }
+    let table = temporary.name("delta");
+    let sql = consolidated(&qualified(&raw), &view.columns, WEIGHT);
+    transaction.execute(&format!("CREATE TEMP TABLE {} AS {sql}", identifier(&table))).map_err(statement)?;
+    Ok((StagedDelta::count(transaction, table).map_err(statement)?, plan))
+}
+
+/// The view's own rows whose keys stand in the table `keys`, each with the weight −1.
+fn own_rows(view: &View, target: &str, keys: &str, own: &OwnRows, key_columns: &[Column]) -> String {
+    let conditions = own.columns.iter().zip(key_columns).filter_map(|(&position, key)| {
+        let column = view.columns.get(position)?;
+        let (value, key) = (identifier(&column.name), identifier(&key.name));
+        Some(format!("v.{value} IS NOT DISTINCT FROM CAST(k.{key} AS {})", column.stored_type))
+    });
+    format!(
+        "SELECT v.*, CAST(-1 AS BIGINT) FROM (SELECT {} FROM {target}) AS v SEMI JOIN {keys} AS k ON {}",
+        names(&view.columns),
+        conditions.collect::<Vec<_>>().join(" AND ")
+    )
+}
+
+/// Every leaf must be known: a table read in its present state instead of the one asked for would be silently wrong.
+fn check_places(view: &View, places: &Places, rel: &Rel) -> Result<(), SyncError> {
+    let Some(scan) = places.missing(rel) else { return Ok(()) };
+    let reason = format!("the {:?} state of {} cannot be read", scan.state, Source::of(scan));
+    Err(SyncError::NotIncremental { view: view.name.clone(), reason })
+}
+
+/// Reads each state of a small table that several terms need once into a temporary table: N terms of N legs would
+/// otherwise be N² scans of the lake.
+fn stage_states(
+    transaction: &Transaction<'_>,
+    windows: &[Window],
+    plan: &DeltaPlan,
+    places: &mut Places,
+    temporary: &Temporary,
+    progress: &Progress<'_>,
+) -> Result<(), LakeError> {
+    let mut reads: BTreeMap<(Source, State), usize> = BTreeMap::new();
+    for read in plan.account().into_iter().flat_map(|term| plan.reads(term)) {
+        *reads.entry(read).or_default() += 1;
+    }
+    for ((source, state), count) in reads {
+        let Some(window) = windows.iter().find(|window| window.key(transaction.alias()) == source) else { continue };
+        let face = if state == State::Old { window.old.as_ref() } else { Some(&window.new) };
+        let Some(face) = face.filter(|_| count > 1 && window.source.rows <= STAGED_STATE_ROWS) else { continue };
+        if window.source.columns.is_empty() {
+            continue;
+        }
+        progress.step(Step::Stage { table: &window.name() });
+        let suffix = if state == State::Old { "old" } else { "new" };
+        let table = temporary.name(&format!("{}_{suffix}", window.source.name));
+        let select = face.select(transaction.alias(), &window.source.columns);
+        transaction.execute(&format!("CREATE TEMP TABLE {} AS {select}", identifier(&table)))?;
+        places.set(source, state, temporary_relation(table));
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! Running the view's own query at the target and finding what differs from the view's rows.
+
+use super::SyncError;
+use super::apply::StagedDelta;
+use super::incremental::places;
+use super::rows::{consolidated, names};
+use super::temporary::{Temporary, qualified};
+use super::window::{Misfit, Window};
+use crate::lake::{LakeError, SnapshotId, Transaction, identifier};
+use crate::plan::rel::State;
+use crate::plan::{Rel, WEIGHT};
+use crate::sql;
+use crate::view::{Bound, View, bind, comparable, stored};
+
+/// The query that gives the view's rows at the target.
+#[derive(Debug)]
+pub(crate) struct Query {
+    /// Its text; columns in the view's order.
+    pub sql: String,
+    /// The definition bound anew, if the stored plan no longer fits the sources.
+    pub rebound: Option<Box<Bound>>,
+}
+
+/// Finds the text that means at `target` what the view meant when it was created: the user's own SQL, if it still binds
+/// to the same plan and no source has moved between its target and the transaction's snapshot; else the stored plan,
+/// printed over the sources at their targets.
+pub(crate) fn query(
+    transaction: &Transaction<'_>,
+    view: &View,
+    plan: &serde_json::Value,
+    rel: Option<&Rel>,
+    windows: &[Window],
+    target: SnapshotId,
+) -> Result<Query, SyncError> {
+    let misfit = windows.iter().find_map(Window::misfit_reason);
+    let moved = moved_since(transaction, windows)?;
+    if let Some(misfit) = misfit {
+        return bound_anew(transaction, view, windows, target, &misfit, moved);
+    }
+    let current = transaction.snapshot();
+    // After a rename the text may bind to another table or column of the old name.
+    let same = !windows.iter().any(Window::renamed)
+        && transaction
+            .bound_plan(&view.sql)
+            .is_ok_and(|now| comparable(&now, current.0) == comparable(plan, view.created.0));
+    if same && moved.is_none() {
+        return Ok(Query { sql: view.sql.clone(), rebound: None });
+    }
+    if let Some(rel) = rel {
+        return Ok(Query { sql: printed(transaction, rel, windows), rebound: None });
+    }
+    match moved {
+        Some(table) if same => Err(SyncError::TargetUnreachable {
+            view: view.name.clone(),
+            target,
+            detail: format!("{table} has moved on, and the query can only be run as it stands"),
+        }),
+        _ => Err(SyncError::MeaningChanged {
+            view: view.name.clone(),
+            detail: "its tables or columns were renamed, and its query can only be run as it stands".to_owned(),
+        }),
+    }
+}
+
+/// The stored plan over the sources at their targets.
+pub(crate) fn printed(transaction: &Transaction<'_>, rel: &Rel, windows: &[Window]) -> String {
+    let places = places(transaction, windows, &|_| None);
+    sql::render(&rel.clone().at(State::New), &places)
+}
+
+/// A source that has changed between its target and the transaction's snapshot.
+fn moved_since(transaction: &Transaction<'_>, windows: &[Window]) -> Result<Option<String>, LakeError> {
+    let current = transaction.snapshot();
+    for window in windows {
+        let id = window.new.identity.id;
+        let here = transaction.table_by_id(id, current)?;
+        let same_name =
+            here.is_some_and(|here| here.schema == window.new.identity.schema && here.name == window.new.identity.name);
+        if !same_name || (window.to < current && transaction.changed(id, window.to, current)?) {
+            return Ok(Some(window.name()));
+        }
+    }
+    Ok(None)
+}
+
+/// The user's SQL bound to tables that are no longer those of its creation. It may stand in for the old meaning only
+/// where it gives the same columns.
+fn bound_anew(
+    transaction: &Transaction<'_>,
+    view: &View,
+    windows: &[Window],
+    target: SnapshotId,
+    misfit: &str,
+    moved: Option<String>,
+) -> Result<Query, SyncError> {
+    let broken = |detail: String| SyncError::MeaningChanged { view: view.name.clone(), detail };
+    if let Some(table) = moved {
+        let (view, detail) = (view.name.clone(), format!("{misfit}, and {table} has moved on since"));
+        return Err(SyncError::TargetUnreachable { view, target, detail });
+    }
+    let bound = bind(transaction, &view.name, &view.sql)
+        .map_err(|error| broken(format!("{misfit}, and the query no longer binds: {error}")))?;
+    let names = |columns: &[crate::view::ViewColumn]| columns.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+    if names(&bound.columns) != names(&view.columns) {
+        return Err(broken(format!("{misfit}, and the query now returns other columns")));
+    }
+    // A query that reads other columns than before (through `SELECT *` inside it, say) means something else.
+    for window in windows {
+        let used = bound
+            .binding
+            .tables
+            .iter()
+            .find(|table| table.schema == window.source.schema && table.table == window.source.name);
+        let Some(used) = used else { return Err(broken(format!("{misfit}, and the query now reads other tables"))) };
+        let reads: Vec<&String> = used.used.iter().map(|&position| &used.all_columns[position]).collect();
+        let read: Vec<&String> = window.source.columns.iter().map(|column| &column.name).collect();
+        if reads.iter().any(|name| !read.contains(name))
+            || matches!(window.misfit, Some(Misfit::Retyped { .. })) && reads.len() != read.len()
+        {
+            return Err(broken(format!("{misfit}, and the query now reads other columns of {}", window.name())));
+        }
+    }
+    Ok(Query { sql: view.sql.clone(), rebound: Some(Box::new(bound)) })
+}
+
+/// Runs the query into a temporary table with the columns of the view's table.
+pub(crate) fn stage_rows(
+    transaction: &Transaction<'_>,
+    columns: &[crate::view::ViewColumn],
+    sql: &str,
+    temporary: &Temporary,
+) -> Result<String, LakeError> {
+    let table = temporary.name("rows");
+    transaction.execute(&format!("CREATE TEMP TABLE {} AS {}", identifier(&table), stored(columns, sql)))?;
+    Ok(table)
+}
+
+/// What has to be written so that `target` holds the rows of the temporary table `rows`.
+pub(crate) fn stage_difference(
+    transaction: &Transaction<'_>,
+    view: &View,
+    target: &str,
+    rows: &str,
+    temporary: &Temporary,
+) -> Result<StagedDelta, LakeError> {
+    let (columns, weight) = (names(&view.columns), identifier(WEIGHT));
+    let both = format!(
+        "(SELECT {columns}, CAST(1 AS BIGINT) AS {weight} FROM {} UNION ALL SELECT {columns}, CAST(-1 AS BIGINT) FROM {target})",
+        qualified(rows)
+    );
+    let table = temporary.name("difference");
+    let sql = consolidated(&both, &view.columns, WEIGHT);
+    transaction.execute(&format!("CREATE TEMP TABLE {} AS {sql}", identifier(&table)))?;
+    StagedDelta::count(transaction, table)
+}

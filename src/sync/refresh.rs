@@ -1,0 +1,449 @@
+//! One attempt at one view's refresh: read everything in one pinned transaction, then write, then commit.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use super::apply::{self, StagedDelta};
+use super::choice::{self, Choice};
+use super::event::Step;
+use super::failpoint::pass;
+use super::incremental::{NetChanges, stage_delta, stage_net_changes};
+use super::recompute::{self, Query};
+use super::report::{Method, SourceReport, Terms, ViewReport};
+use super::temporary::Temporary;
+use super::window::{Window, advanced, window};
+use super::{Progress, SyncError};
+use crate::lake::{Lake, LakeError, NetChangeRequest, SnapshotId, TableId, TableIdentity, Transaction, identifier};
+use crate::plan::Rel;
+use crate::view::{
+    AUTHOR, RefreshRecord, SourceState, SourceWindow, View, ViewError, ViewId, ViewName, ViewState, registry, resolve,
+    understand,
+};
+
+/// What a refresh is to do.
+#[derive(Debug, Clone)]
+pub(crate) struct Request<'a> {
+    /// The view.
+    pub view: &'a ViewId,
+    /// Its name, for messages.
+    pub name: &'a ViewName,
+    /// The snapshot of the lake to bring it to.
+    pub target: SnapshotId,
+    /// Replace all rows.
+    pub full: bool,
+    /// Rebuild whatever was done to the view's table.
+    pub repair: bool,
+    /// Write nothing.
+    pub dry_run: bool,
+    /// The views that other views read, by table, and the snapshot that each stands for in this sync.
+    pub views: &'a BTreeMap<TableId, (ViewId, Option<SnapshotId>)>,
+    /// Recompute, for this reason.
+    pub recompute: Option<String>,
+}
+
+/// What came of an attempt.
+#[derive(Debug)]
+pub(crate) struct Refreshed {
+    /// For the user.
+    pub report: ViewReport,
+    /// The snapshot of the lake that the view stands for.
+    pub stands_for: SnapshotId,
+}
+
+/// Tries once to refresh a view.
+pub(crate) fn refresh(lake: &Lake, request: &Request<'_>, progress: &Progress<'_>) -> Result<Refreshed, SyncError> {
+    let temporary = Temporary::default();
+    let started = Instant::now();
+    let transaction = lake.begin()?;
+    pass!("after_begin");
+    let mut refresh = Refresh::prepare(&transaction, request, progress, &temporary)?;
+    pass!("after_windows");
+    let written = refresh.run()?;
+    let Refresh { mut report, target, .. } = refresh;
+    if written {
+        progress.step(Step::Commit);
+        let clock = Instant::now();
+        pass!("before_commit");
+        transaction.commit()?;
+        pass!("after_commit");
+        report.phases.commit_ms = milliseconds(clock);
+        temporary.clear(lake)?;
+    } else {
+        transaction.rollback()?;
+    }
+    report.elapsed_ms = milliseconds(started);
+    Ok(Refreshed { report, stands_for: target })
+}
+
+pub(super) fn milliseconds(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
+/// An attempt under way.
+struct Refresh<'a> {
+    transaction: &'a Transaction<'a>,
+    request: &'a Request<'a>,
+    progress: &'a Progress<'a>,
+    temporary: &'a Temporary,
+    view: View,
+    state: ViewState,
+    /// The view's table, unless it is gone.
+    table: Option<TableIdentity>,
+    windows: Vec<Window>,
+    target: SnapshotId,
+    started: Instant,
+    report: ViewReport,
+}
+
+impl<'a> Refresh<'a> {
+    /// Looks at the view and its sources.
+    fn prepare(
+        transaction: &'a Transaction<'a>,
+        request: &'a Request<'a>,
+        progress: &'a Progress<'a>,
+        temporary: &'a Temporary,
+    ) -> Result<Refresh<'a>, SyncError> {
+        let started = Instant::now();
+        let view = registry::view_by_id(transaction, request.view)?;
+        let view = view.ok_or_else(|| ViewError::Unknown { view: request.name.clone(), known: Vec::new() })?;
+        let state = registry::state(transaction, &view)?;
+        let table = registry::table(transaction, &view, &state)?;
+        let (target, windows) = windows(transaction, request, &view, &state)?;
+        let mut report = ViewReport::new(view.name.to_string());
+        report.sources = windows
+            .iter()
+            .map(|window| SourceReport {
+                table: window.name(),
+                from: window.from,
+                to: window.to.max(window.from),
+                changed: window.changed,
+            })
+            .collect();
+        report.terms = Terms::new(view.class.terms, 0);
+        Ok(Refresh { transaction, request, progress, temporary, view, state, table, windows, target, started, report })
+    }
+
+    /// The rest of the refresh; says whether there is something to commit.
+    fn run(&mut self) -> Result<bool, SyncError> {
+        if !self.request.repair {
+            self.refuse_foreign_writes()?;
+        }
+        if self.windows.iter().any(|window| window.from > window.to) {
+            self.target = self.target.max(self.state.snapshot);
+            return Ok(self.noop(Some(format!("it stands for snapshot {} already", self.state.snapshot))));
+        }
+        let choice = choice::choose(
+            self.transaction,
+            &self.view,
+            self.request,
+            &self.windows,
+            self.state.rows,
+            &mut self.report.guards,
+        )?;
+        self.report.phases.net_change_ms = milliseconds(self.started);
+        match choice {
+            Choice::Noop => Ok(self.noop(None)),
+            Choice::Incremental { whole } => self.incremental(&whole),
+            Choice::Recompute { reason } => self.recompute(reason, Method::Recompute),
+            Choice::Full { reason } => self.recompute(reason, Method::Full),
+        }
+    }
+
+    fn noop(&mut self, reason: Option<String>) -> bool {
+        self.report.strategy = Some(Method::Noop);
+        self.report.reason = reason;
+        false
+    }
+
+    fn statement(&self, error: LakeError) -> SyncError {
+        SyncError::Statement { view: self.view.name.clone(), source: Box::new(error) }
+    }
+
+    /// The view's table, as a FROM item.
+    fn target_table(&self) -> String {
+        let name = self
+            .table
+            .as_ref()
+            .map_or_else(|| self.view.name.clone(), |table| ViewName::new(table.schema.clone(), table.name.clone()));
+        registry::rows_table(self.transaction, &name)
+    }
+
+    /// The stored plan, if it can be printed.
+    fn plan(&self) -> Result<(serde_json::Value, Option<Rel>), SyncError> {
+        let plan = registry::plan(self.transaction, &self.view)?;
+        let understood = if self.view.class.printable {
+            let understood = understand(self.transaction, &plan, self.view.created, &self.view.duckdb_version);
+            understood.ok().map(|understood| understood.rel)
+        } else {
+            None
+        };
+        Ok((plan, understood))
+    }
+
+    /// A view whose table holds other rows than ours cannot be refreshed by what changed since.
+    fn refuse_foreign_writes(&mut self) -> Result<(), SyncError> {
+        let Some(table) = &self.table else {
+            return Err(SyncError::TableGone { view: self.view.name.clone() });
+        };
+        let (since, current) = (self.state.landed, self.transaction.snapshot());
+        if since >= current || !self.transaction.changed(table.id, since, current)? {
+            return Ok(());
+        }
+        let (inserted, deleted) = if self.transaction.snapshot_exists(since)? {
+            foreign_rows(self.transaction, table, since, current, self.temporary)?
+        } else {
+            let rows = self.transaction.count_at(table, current)?;
+            (rows.saturating_sub(self.state.rows), self.state.rows.saturating_sub(rows))
+        };
+        if (inserted, deleted) == (0, 0) {
+            return Ok(());
+        }
+        Err(SyncError::ForeignWrite { view: self.view.name.clone(), since, inserted, deleted })
+    }
+
+    /// From the changes.
+    fn incremental(&mut self, whole: &[TableId]) -> Result<bool, SyncError> {
+        let (_, rel) = self.plan()?;
+        let rel = rel.ok_or_else(|| ViewError::registry(&self.view.name.to_string(), "its plan cannot be decoded"))?;
+        let clock = Instant::now();
+        let is_whole = |window: &Window| whole.contains(&window.source.table);
+        let net: NetChanges =
+            stage_net_changes(self.transaction, &self.windows, &is_whole, self.temporary, self.progress)
+                .map_err(|error| self.statement(error))?;
+        pass!("after_net_change");
+        self.report.phases.net_change_ms += milliseconds(clock);
+        self.report.rows_in = net.rows;
+        if net.rows == 0 {
+            return Ok(self.noop(Some("only maintenance or unused columns".to_owned())));
+        }
+        let clock = Instant::now();
+        let target = self.target_table();
+        let (delta, plan) = stage_delta(
+            self.transaction,
+            (&self.view, &target),
+            &rel,
+            &self.windows,
+            &net,
+            self.temporary,
+            self.progress,
+        )?;
+        pass!("after_delta");
+        self.report.phases.join_ms = milliseconds(clock);
+        self.report.terms = Terms::new(plan.account().len(), plan.terms_run());
+        self.report.strategy = Some(Method::Incremental);
+        self.write_delta(&delta, None)
+    }
+
+    /// From the view's own query.
+    fn recompute(&mut self, reason: Option<String>, method: Method) -> Result<bool, SyncError> {
+        self.report.reason = reason;
+        self.report.strategy = Some(method);
+        self.progress.step(Step::Recompute);
+        let clock = Instant::now();
+        self.temporary.clear(self.transaction)?;
+        let (plan, rel) = self.plan()?;
+        let query = recompute::query(self.transaction, &self.view, &plan, rel.as_ref(), &self.windows, self.target)?;
+        let columns = query.rebound.as_ref().map_or(&self.view.columns, |bound| &bound.columns);
+        let rows = recompute::stage_rows(self.transaction, columns, &query.sql, self.temporary)
+            .map_err(|error| self.statement(error))?;
+        let retyped = columns.iter().zip(&self.view.columns).any(|(new, old)| new.stored_type != old.stored_type);
+        if method == Method::Full || retyped {
+            self.report.phases.join_ms = milliseconds(clock);
+            self.report.strategy = Some(Method::Full);
+            return self.replace(&rows, &query);
+        }
+        let target = self.target_table();
+        let delta = recompute::stage_difference(self.transaction, &self.view, &target, &rows, self.temporary)
+            .map_err(|error| self.statement(error))?;
+        pass!("after_delta");
+        self.report.phases.join_ms = milliseconds(clock);
+        let moved = self.windows.iter().any(|window| window.changed);
+        if delta.inserted == 0 && delta.deleted == 0 && !moved {
+            return Ok(self.noop(self.report.reason.clone()));
+        }
+        if choice::rewrites_most(delta.deleted, self.state.rows) {
+            self.report.strategy = Some(Method::Full);
+            let reason = self.report.reason.take();
+            let more = format!("{} of {} rows differ", delta.deleted, self.state.rows);
+            self.report.reason = Some(reason.map_or(more.clone(), |reason| format!("{reason}; {more}")));
+            return self.replace(&rows, &query);
+        }
+        self.write_delta(&delta, Some(&query))
+    }
+
+    /// Writes a delta and the bookkeeping.
+    fn write_delta(&mut self, delta: &StagedDelta, query: Option<&Query>) -> Result<bool, SyncError> {
+        self.report.rows_inserted = delta.inserted;
+        self.report.rows_deleted = delta.deleted;
+        self.progress.step(Step::Apply);
+        let clock = Instant::now();
+        let target = self.target_table();
+        let found = apply::find(self.transaction, &self.view, &target, delta, self.temporary)?;
+        pass!("after_match");
+        let sources = self.sources(query)?;
+        if self.request.dry_run {
+            return Ok(false);
+        }
+        apply::write(self.transaction, &self.view, &target, delta, &found)?;
+        let rows = (self.state.rows + delta.inserted).saturating_sub(delta.deleted);
+        self.bookkeeping(rows, self.table.as_ref().map(|table| table.id), &sources, query)?;
+        self.report.phases.apply_ms = milliseconds(clock);
+        Ok(true)
+    }
+
+    /// Replaces all rows, and writes the bookkeeping.
+    fn replace(&mut self, rows: &str, query: &Query) -> Result<bool, SyncError> {
+        self.progress.step(Step::Apply);
+        let clock = Instant::now();
+        let sources = self.sources(Some(query))?;
+        if self.request.dry_run {
+            self.report.rows_inserted = self
+                .transaction
+                .query_value(&format!("SELECT count(*) FROM {}", super::temporary::qualified(rows)))?
+                .as_u64()?;
+            self.report.rows_deleted = self.state.rows;
+            return Ok(false);
+        }
+        let target = self.target_table();
+        let columns = query.rebound.as_ref().map_or(&self.view.columns, |bound| &bound.columns).clone();
+        let mut table = self.table.as_ref().map(|table| table.id);
+        if table.is_none() {
+            registry::create_rows(self.transaction, &self.view.name, &columns)?;
+        }
+        for (new, old) in columns.iter().zip(&self.view.columns).filter(|(new, old)| new.stored_type != old.stored_type)
+        {
+            let (name, data_type) = (identifier(&old.name), &new.stored_type);
+            self.transaction
+                .execute(&format!("ALTER TABLE {target} ALTER COLUMN {name} SET DATA TYPE {data_type}"))
+                .map_err(|error| SyncError::MeaningChanged {
+                    view: self.view.name.clone(),
+                    detail: format!("column {name} cannot become {data_type}: {error}"),
+                })?;
+        }
+        if table.is_none() {
+            // Its id is known once it is committed; until then it is found by the name that the entry has.
+            let plan = registry::plan(self.transaction, &self.view)?;
+            registry::write_view(self.transaction, &self.view, &plan)?;
+        }
+        let (inserted, deleted) = apply::replace(self.transaction, &self.view, &target, rows)?;
+        self.report.rows_inserted = inserted;
+        self.report.rows_deleted = deleted;
+        self.bookkeeping(inserted, table.take(), &sources, Some(query))?;
+        self.report.phases.apply_ms = milliseconds(clock);
+        Ok(true)
+    }
+
+    /// The sources as the view knows them after this refresh. Read before anything is written.
+    fn sources(&self, query: Option<&Query>) -> Result<Vec<SourceState>, SyncError> {
+        if let Some(bound) = query.and_then(|query| query.rebound.as_ref()) {
+            return Ok(resolve(self.transaction, &self.view.name, &bound.binding, self.transaction.snapshot())?);
+        }
+        let mut sources = Vec::new();
+        for window in &self.windows {
+            let rows = if window.changed {
+                self.transaction.count_at(&window.new.identity, window.to)?
+            } else {
+                window.source.rows
+            };
+            sources.push(advanced(window, rows));
+        }
+        Ok(sources)
+    }
+
+    /// The state row, the history and the commit's message.
+    fn bookkeeping(
+        &self,
+        rows: u64,
+        table: Option<TableId>,
+        sources: &[SourceState],
+        query: Option<&Query>,
+    ) -> Result<(), SyncError> {
+        if let Some(bound) = query.and_then(|query| query.rebound.as_ref()) {
+            let view = View {
+                created: self.transaction.snapshot(),
+                duckdb_version: self.transaction.engine_version()?,
+                class: bound.class.clone(),
+                columns: bound.columns.clone(),
+                ..self.view.clone()
+            };
+            registry::write_view(self.transaction, &view, &bound.plan)?;
+        }
+        registry::write_state(self.transaction, &self.view, self.target, table, rows, sources)?;
+        pass!("after_state");
+        let commit_id = uuid::Uuid::new_v4().to_string();
+        let report = &self.report;
+        let strategy = report.strategy.map_or("", Method::word);
+        let windows = self.windows.iter().zip(sources).map(|(window, source)| SourceWindow {
+            table: window.name(),
+            id: source.table,
+            from: window.from,
+            to: source.watermark,
+            changed: window.changed,
+        });
+        let record = RefreshRecord {
+            snapshot: self.target,
+            strategy: strategy.to_owned(),
+            reason: report.reason.clone(),
+            sources: windows.collect(),
+            terms_total: report.terms.total,
+            terms_run: report.terms.run,
+            rows_in: report.rows_in,
+            rows_inserted: report.rows_inserted,
+            rows_deleted: report.rows_deleted,
+            elapsed_ms: milliseconds(self.started),
+            commit_id: commit_id.clone(),
+        };
+        registry::append_refresh(self.transaction, &self.view, &record)?;
+        pass!("after_history");
+        let message = format!("refresh view {} to snapshot {} ({strategy})", self.view.name, self.target);
+        self.transaction.set_commit_message(AUTHOR, &message, Some(&commit_id))?;
+        Ok(())
+    }
+}
+
+/// The target of a refresh, and the windows of all sources up to it. A source that is a view itself is taken as its last
+/// refresh left it, so that every view of one sync stands for the same snapshot of the tables below.
+fn windows(
+    transaction: &Transaction<'_>,
+    request: &Request<'_>,
+    view: &View,
+    state: &ViewState,
+) -> Result<(SnapshotId, Vec<Window>), SyncError> {
+    let mut below = BTreeMap::new();
+    for source in &state.sources {
+        let Some((id, standing)) = request.views.get(&source.table) else { continue };
+        let Some(source_view) = registry::view_by_id(transaction, id)? else { continue };
+        let source_state = registry::state(transaction, &source_view)?;
+        let stands_for = standing.map_or(source_state.snapshot, |standing| standing.max(source_state.snapshot));
+        below.insert(source.table, (source_state.landed, stands_for));
+    }
+    let target = below.values().map(|(_, stands_for)| *stands_for).fold(request.target, SnapshotId::max);
+    if below.values().any(|(_, stands_for)| *stands_for != target) {
+        return Err(SyncError::Overtaken { view: view.name.clone() });
+    }
+    let windows = state.sources.iter().map(|source| {
+        let to = below.get(&source.table).map_or(target, |(landed, _)| (*landed).max(source.watermark));
+        window(transaction, &view.name, source, to)
+    });
+    Ok((target, windows.collect::<Result<Vec<_>, _>>()?))
+}
+
+/// The net change of a view's table since our own last commit: all of it is someone else's.
+fn foreign_rows(
+    transaction: &Transaction<'_>,
+    table: &TableIdentity,
+    since: SnapshotId,
+    current: SnapshotId,
+    temporary: &Temporary,
+) -> Result<(u64, u64), LakeError> {
+    let columns: Vec<_> = transaction
+        .columns(table.id, current)?
+        .into_iter()
+        .filter(|column| column.parent.is_none())
+        .map(|column| (column.id, column.name))
+        .collect();
+    let into = temporary.name("foreign");
+    let request = NetChangeRequest { table: table.id, from: since, to: current, columns: &columns, into: &into };
+    let change = transaction.stage_net_change(&request)?;
+    Ok((change.inserted, change.deleted))
+}

@@ -1,0 +1,283 @@
+//! One sync: what has to be done at all, then view by view in dependency order, each in a transaction of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use super::event::{Event, Observer, Step};
+use super::refresh::{Request, milliseconds, refresh};
+use super::report::{Method, Report, SourceReport, Terms, ViewReport};
+use super::{Progress, SyncError};
+use crate::lake::{ChangedTables, Lake, LakeError, SnapshotId, TableId, Transaction};
+use crate::view::{
+    Graph, ObservedView, View, ViewError, ViewId, ViewName, dependency_order, misfit, registry, retrying,
+};
+
+/// What is to be synced, and how.
+#[derive(Debug, Clone, Default)]
+pub struct SyncOptions {
+    /// The views; all if empty. The views that they read come along.
+    pub views: Vec<ViewName>,
+    /// The snapshot to bring them to; the newest if not given.
+    pub to: Option<SnapshotId>,
+    /// Replaces all rows.
+    pub full: bool,
+    /// Rebuilds views that someone else wrote to.
+    pub repair: bool,
+    /// Reads everything and writes nothing.
+    pub dry_run: bool,
+}
+
+/// Brings views up to date. An error of one view stands in its report; the others go on.
+pub fn sync(lake: &Lake, options: &SyncOptions, observer: &dyn Observer) -> Result<Report, SyncError> {
+    let overview = retrying(|| Overview::read(lake, options), SyncError::retryable, |_, _| {})?;
+    observer.event(&Event::Started { snapshot: overview.target, views: overview.order.len() });
+    let mut run = Run {
+        lake,
+        options,
+        observer,
+        tables: overview.tables.iter().map(|(table, id)| (*table, (id.clone(), None))).collect(),
+        failed: BTreeSet::new(),
+        written: BTreeSet::new(),
+    };
+    let mut views = Vec::new();
+    for id in &overview.order {
+        let Some(view) = overview.views.get(id) else { continue };
+        let name = view.name.to_string();
+        observer.event(&Event::ViewStarted { view: &name });
+        let report = run.view(&overview, view);
+        observer.event(&Event::ViewFinished { report: &report });
+        views.push(report);
+    }
+    Ok(Report { snapshot: overview.target, views })
+}
+
+/// What is known of all views after a handful of queries.
+struct Overview {
+    target: SnapshotId,
+    views: BTreeMap<ViewId, View>,
+    order: Vec<ViewId>,
+    graph: Graph,
+    tables: BTreeMap<TableId, ViewId>,
+    observed: BTreeMap<ViewId, ObservedView>,
+    /// Views of which it is certain that no source changed and nobody wrote to their table.
+    quiet: BTreeSet<ViewId>,
+}
+
+impl Overview {
+    fn read(lake: &Lake, options: &SyncOptions) -> Result<Overview, SyncError> {
+        let transaction = lake.begin()?;
+        let newest = transaction.snapshot();
+        let target = options.to.unwrap_or(newest);
+        if target > newest || !transaction.snapshot_exists(target)? {
+            return Err(SyncError::NoTarget { target, newest });
+        }
+        let views = registry::views(&transaction)?;
+        let named: Vec<ViewId> = named(&views, &options.views)?;
+        let observed = registry::observed(&transaction, &views)?;
+        let tables = registry::tables(&transaction, &views)?;
+        let mut graph = Graph::default();
+        for view in &views {
+            graph.add(view, tables.iter().find(|(_, id)| **id == view.id).map(|(table, _)| *table));
+        }
+        for view in &views {
+            let sources = observed.get(&view.id).into_iter().flat_map(|observed| &observed.sources);
+            graph.connect(&view.id, sources.map(|source| source.id));
+        }
+        let wanted = graph.with_sources(named);
+        let nodes: Vec<ViewId> = views.iter().map(|view| view.id.clone()).filter(|id| wanted.contains(id)).collect();
+        let by_id: BTreeMap<ViewId, View> = views.into_iter().map(|view| (view.id.clone(), view)).collect();
+        let order = dependency_order(&nodes, graph.reads()).map_err(|path| cycle(&by_id, &path))?;
+        let mut overview = Overview { target, views: by_id, order, graph, tables, observed, quiet: BTreeSet::new() };
+        overview.quiet = overview.find_quiet(&transaction)?;
+        if !options.dry_run {
+            overview.protect(transaction)?;
+        }
+        Ok(overview)
+    }
+
+    /// One query per distinct watermark, of which there are few: views that were refreshed together share theirs.
+    fn find_quiet(&self, transaction: &Transaction<'_>) -> Result<BTreeSet<ViewId>, LakeError> {
+        let newest = transaction.snapshot();
+        let mut changed = BTreeMap::new();
+        let mut quiet = BTreeSet::new();
+        for id in &self.order {
+            let (Some(view), Some(observed)) = (self.views.get(id), self.observed.get(id)) else { continue };
+            let own = self.tables.iter().find(|(_, owner)| *owner == id).map(|(table, _)| (*table, observed.landed));
+            let Some(own) = own.filter(|_| !view.class.untracked) else { continue };
+            let mut is_quiet = true;
+            for (table, from) in observed.sources.iter().map(|source| (source.id, source.to)).chain([own]) {
+                if from < newest && !changed.contains_key(&from) {
+                    changed.insert(from, transaction.changed_tables(from, newest)?);
+                }
+                let unchanged = changed
+                    .get(&from)
+                    .is_none_or(|changed: &ChangedTables| changed.complete && !changed.tables.contains(&table));
+                is_quiet &= from <= newest && unchanged;
+            }
+            if is_quiet {
+                quiet.insert(id.clone());
+            }
+        }
+        Ok(quiet)
+    }
+
+    /// Makes good what a creation could not do in its own transaction.
+    fn protect(&self, transaction: Transaction<'_>) -> Result<(), LakeError> {
+        let names =
+            self.tables.iter().filter_map(|(table, id)| self.views.get(id).map(|view| (*table, view.name.clone())));
+        if !self.views.is_empty() && registry::protect(&transaction, &names.collect::<Vec<_>>())? {
+            transaction.commit()?;
+        }
+        Ok(())
+    }
+}
+
+fn named(views: &[View], names: &[ViewName]) -> Result<Vec<ViewId>, ViewError> {
+    if names.is_empty() {
+        return Ok(views.iter().map(|view| view.id.clone()).collect());
+    }
+    let ids = names.iter().map(|name| match views.iter().find(|view| view.name == *name) {
+        Some(view) => Ok(view.id.clone()),
+        None => {
+            let known = views.iter().map(|view| view.name.clone()).collect();
+            Err(ViewError::Unknown { view: name.clone(), known })
+        }
+    });
+    ids.collect()
+}
+
+fn cycle(views: &BTreeMap<ViewId, View>, path: &[ViewId]) -> ViewError {
+    let path: Vec<ViewName> = path.iter().filter_map(|id| views.get(id).map(|view| view.name.clone())).collect();
+    let view = path.first().cloned().unwrap_or_else(|| ViewName::new("", ""));
+    ViewError::Cycle { view, path }
+}
+
+/// A sync under way.
+struct Run<'a> {
+    lake: &'a Lake,
+    options: &'a SyncOptions,
+    observer: &'a dyn Observer,
+    /// Tables that hold views, and the snapshot that each of those settled so far stands for.
+    tables: BTreeMap<TableId, (ViewId, Option<SnapshotId>)>,
+    failed: BTreeSet<ViewId>,
+    written: BTreeSet<ViewId>,
+}
+
+impl Run<'_> {
+    /// Refreshes one view, or finds that there is nothing to do.
+    fn view(&mut self, overview: &Overview, view: &View) -> ViewReport {
+        let started = Instant::now();
+        let below = overview.graph.reads().get(&view.id).cloned().unwrap_or_default();
+        if let Some(failed) = below.iter().find(|id| self.failed.contains(*id)) {
+            let source_view = overview.views.get(failed).map_or_else(|| view.name.clone(), |view| view.name.clone());
+            let error = SyncError::SourceNotRefreshed { view: view.name.clone(), source_view };
+            return self.failure(view, &error, started);
+        }
+        let forced = self.options.full || self.options.repair || self.options.to.is_some();
+        let quiet = overview.quiet.contains(&view.id) && below.iter().all(|id| !self.written.contains(id));
+        if quiet && !forced {
+            self.settle(&view.id, overview.target);
+            return quiet_report(overview, view, started);
+        }
+        match self.refresh(overview, view) {
+            Ok((report, stands_for)) => {
+                self.settle(&view.id, stands_for);
+                if report.strategy != Some(Method::Noop) {
+                    self.written.insert(view.id.clone());
+                }
+                report
+            }
+            Err(error) => self.failure(view, &error, started),
+        }
+    }
+
+    fn refresh(&self, overview: &Overview, view: &View) -> Result<(ViewReport, SnapshotId), SyncError> {
+        let name = view.name.to_string();
+        let progress = Progress { view: &name, observer: self.observer };
+        let mut request = Request {
+            view: &view.id,
+            name: &view.name,
+            target: overview.target,
+            full: self.options.full,
+            repair: self.options.repair,
+            dry_run: self.options.dry_run,
+            views: &self.tables,
+            recompute: None,
+        };
+        let mut retries = 0;
+        let mut attempts = |request: &Request<'_>| {
+            retrying(
+                || refresh(self.lake, request, &progress),
+                SyncError::retryable,
+                |error, _| {
+                    retries += 1;
+                    self.observer.event(&Event::Retry { view: &name, attempt: retries, error: &error.to_string() });
+                },
+            )
+        };
+        let mut outcome = attempts(&request);
+        // A term pairs rows that never met in the query itself, and may fail where the query does not.
+        if let Err(SyncError::Term { source, .. }) = &outcome
+            && !source.retryable()
+        {
+            request.recompute = Some(format!("the delta failed: {source}"));
+            outcome = attempts(&request);
+        }
+        let refreshed = outcome.map_err(|error| self.explain(view, error))?;
+        let mut report = refreshed.report;
+        report.retries = retries;
+        Ok((report, refreshed.stands_for))
+    }
+
+    /// Names the column whose value did not fit, if that is what happened.
+    fn explain(&self, view: &View, error: SyncError) -> SyncError {
+        let misfit = match &error {
+            SyncError::Statement { source, .. } => misfit(self.lake, &view.name, &view.columns, &view.sql, source),
+            _ => None,
+        };
+        misfit.map_or(error, SyncError::from)
+    }
+
+    fn settle(&mut self, id: &ViewId, stands_for: SnapshotId) {
+        for (owner, standing) in self.tables.values_mut() {
+            if owner == id {
+                *standing = Some(stands_for);
+            }
+        }
+    }
+
+    fn failure(&mut self, view: &View, error: &SyncError, started: Instant) -> ViewReport {
+        self.failed.insert(view.id.clone());
+        let mut report = ViewReport::new(view.name.to_string());
+        report.terms = Terms::new(view.class.terms, 0);
+        report.error = Some(error.to_string());
+        report.hint = error.hint();
+        report.elapsed_ms = milliseconds(started);
+        report
+    }
+}
+
+/// The report of a view that needed no look of its own.
+fn quiet_report(overview: &Overview, view: &View, started: Instant) -> ViewReport {
+    let mut report = ViewReport::new(view.name.to_string());
+    report.strategy = Some(Method::Noop);
+    report.terms = Terms::new(view.class.terms, 0);
+    let sources = overview.observed.get(&view.id).into_iter().flat_map(|observed| &observed.sources);
+    report.sources = sources
+        .map(|source| SourceReport {
+            table: source.table.clone(),
+            from: source.to,
+            to: source.to.max(overview.target),
+            changed: false,
+        })
+        .collect();
+    report.elapsed_ms = milliseconds(started);
+    report
+}
+
+impl Progress<'_> {
+    /// Tells of a step.
+    pub(crate) fn step(&self, step: Step<'_>) {
+        self.observer.event(&Event::Step { view: self.view, step });
+    }
+}

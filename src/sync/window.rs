@@ -1,0 +1,239 @@
+//! The windows of a refresh: per source, where the view stands and where it is to stand, and what the table and the
+//! columns that the view reads are called at both ends. Tables and columns are followed by their ids.
+
+use super::SyncError;
+use crate::lake::{LakeError, SnapshotId, TableColumn, TableId, TableIdentity, Transaction, Value, identifier};
+use crate::plan::facts::Source;
+use crate::sql::Relation;
+use crate::view::{SourceState, UsedColumn, ViewName};
+
+/// A source in a refresh.
+#[derive(Debug, Clone)]
+pub(crate) struct Window {
+    /// What the view knows of it.
+    pub source: SourceState,
+    /// The watermark.
+    pub from: SnapshotId,
+    /// The target.
+    pub to: SnapshotId,
+    /// Did the table change in between?
+    pub changed: bool,
+    /// The table at `from`; `None` if that snapshot is gone.
+    pub old: Option<Face>,
+    /// The table at `to`.
+    pub new: Face,
+    /// Why the plan that the view was bound to no longer fits the table.
+    pub misfit: Option<Misfit>,
+}
+
+/// A table at one snapshot.
+#[derive(Debug, Clone)]
+pub(crate) struct Face {
+    /// The snapshot.
+    pub at: SnapshotId,
+    /// The table's identity and its name there.
+    pub identity: TableIdentity,
+    /// What the columns that the view reads are called there, in the order of the source's columns.
+    pub columns: Vec<String>,
+}
+
+/// Why a bound plan does not fit a table any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Misfit {
+    /// The table was dropped, and another one has its name.
+    Replaced,
+    /// A column has another type.
+    Retyped {
+        /// Its name in the plan.
+        column: String,
+        /// The type in the plan.
+        old: String,
+        /// The type at the target.
+        new: String,
+    },
+}
+
+impl Window {
+    /// The table as the plan names it.
+    pub(crate) fn key(&self, catalog: &str) -> Source {
+        Source { catalog: catalog.to_owned(), schema: self.source.schema.clone(), table: self.source.name.clone() }
+    }
+
+    /// `schema.table` at the target.
+    pub(crate) fn name(&self) -> String {
+        format!("{}.{}", self.new.identity.schema, self.new.identity.name)
+    }
+
+    /// Has the table or a column that the view reads another name than in the plan?
+    pub(crate) fn renamed(&self) -> bool {
+        let (source, new) = (&self.source, &self.new);
+        new.identity.schema != source.schema
+            || new.identity.name != source.name
+            || new.columns.iter().zip(&source.columns).any(|(now, column)| *now != column.name)
+    }
+
+    /// The misfit in words.
+    pub(crate) fn misfit_reason(&self) -> Option<String> {
+        self.misfit.as_ref().map(|misfit| match misfit {
+            Misfit::Replaced => format!("{} was dropped and created again", self.name()),
+            Misfit::Retyped { column, old, new } => {
+                format!("column {column} of {} changed its type from {old} to {new}", self.name())
+            }
+        })
+    }
+}
+
+impl Face {
+    /// The table at that snapshot, with `columns` under the names that the plan has for them, as an item of a FROM
+    /// clause.
+    pub(crate) fn relation(&self, catalog: &str, columns: &[UsedColumn]) -> Relation {
+        if self.columns.iter().zip(columns).all(|(now, column)| *now == column.name) {
+            return Relation { name: self.table(catalog), version: Some(self.at.0) };
+        }
+        Relation { name: format!("({})", self.select(catalog, columns)), version: None }
+    }
+
+    /// A query for the rows of that relation.
+    pub(crate) fn select(&self, catalog: &str, columns: &[UsedColumn]) -> String {
+        let names: Vec<String> = self
+            .columns
+            .iter()
+            .zip(columns)
+            .map(|(now, column)| {
+                let (now, bound) = (identifier(now), identifier(&column.name));
+                if now == bound { now } else { format!("{now} AS {bound}") }
+            })
+            .collect();
+        format!("SELECT {} FROM {} AT (VERSION => {})", names.join(", "), self.table(catalog), self.at)
+    }
+
+    fn table(&self, catalog: &str) -> String {
+        [catalog, &self.identity.schema, &self.identity.name].map(identifier).join(".")
+    }
+}
+
+/// The window of `source` up to `to`.
+pub(crate) fn window(
+    transaction: &Transaction<'_>,
+    view: &ViewName,
+    source: &SourceState,
+    to: SnapshotId,
+) -> Result<Window, SyncError> {
+    let from = source.watermark;
+    let Some(identity) = transaction.table_by_id(source.table, to)? else {
+        return replaced(transaction, view, source, to);
+    };
+    let catalog = transaction.columns(source.table, to)?;
+    let (columns, misfit) = at_target(transaction, view, source, &catalog)?;
+    let new = Face { at: to, identity, columns };
+    let changed = from < to && transaction.changed(source.table, from, to)?;
+    let old = if changed { face_before(transaction, source, from)? } else { None };
+    Ok(Window { source: source.clone(), from, to, changed, old, new, misfit })
+}
+
+/// The names of the used columns at the target, and whether their types still fit.
+fn at_target(
+    transaction: &Transaction<'_>,
+    view: &ViewName,
+    source: &SourceState,
+    catalog: &[TableColumn],
+) -> Result<(Vec<String>, Option<Misfit>), SyncError> {
+    let mut misfit = None;
+    let mut names = Vec::new();
+    for column in &source.columns {
+        let Some(now) = catalog.iter().find(|now| now.id == column.id) else {
+            return Err(SyncError::ColumnDropped {
+                view: view.clone(),
+                table: format!("{}.{}", source.schema, source.name),
+                column: column.name.clone(),
+                snapshot: ended(
+                    transaction,
+                    "ducklake_column",
+                    &format!("table_id = {} AND column_id = {}", source.table, column.id),
+                )?,
+            });
+        };
+        if now.data_type != column.data_type && misfit.is_none() {
+            misfit = Some(Misfit::Retyped {
+                column: column.name.clone(),
+                old: column.data_type.clone(),
+                new: now.data_type.clone(),
+            });
+        }
+        names.push(now.name.clone());
+    }
+    Ok((names, misfit))
+}
+
+/// The table at the watermark, if that can still be read.
+fn face_before(
+    transaction: &Transaction<'_>,
+    source: &SourceState,
+    from: SnapshotId,
+) -> Result<Option<Face>, LakeError> {
+    if !transaction.snapshot_exists(from)? {
+        return Ok(None);
+    }
+    let Some(identity) = transaction.table_by_id(source.table, from)? else { return Ok(None) };
+    let catalog = transaction.columns(source.table, from)?;
+    let columns: Option<Vec<String>> = source
+        .columns
+        .iter()
+        .map(|column| catalog.iter().find(|then| then.id == column.id).map(|then| then.name.clone()))
+        .collect();
+    Ok(columns.map(|columns| Face { at: from, identity, columns }))
+}
+
+/// The table is gone at the target; another one with its name may stand in for it, column by column.
+fn replaced(
+    transaction: &Transaction<'_>,
+    view: &ViewName,
+    source: &SourceState,
+    to: SnapshotId,
+) -> Result<Window, SyncError> {
+    let Some(identity) = transaction.table_named(&source.schema, &source.name, to)? else {
+        return Err(SyncError::SourceDropped {
+            view: view.clone(),
+            table: format!("{}.{}", source.schema, source.name),
+            snapshot: ended(transaction, "ducklake_table", &format!("table_id = {}", source.table))?,
+        });
+    };
+    let catalog = transaction.columns(identity.id, to)?;
+    for column in &source.columns {
+        let found = catalog.iter().any(|now| now.parent.is_none() && now.name.eq_ignore_ascii_case(&column.name));
+        if !found {
+            return Err(SyncError::ColumnDropped {
+                view: view.clone(),
+                table: format!("{}.{}", source.schema, source.name),
+                column: column.name.clone(),
+                snapshot: ended(transaction, "ducklake_table", &format!("table_id = {}", source.table))?,
+            });
+        }
+    }
+    let columns = source.columns.iter().map(|column| column.name.clone()).collect();
+    Ok(Window {
+        source: source.clone(),
+        from: source.watermark,
+        to,
+        changed: true,
+        old: None,
+        new: Face { at: to, identity, columns },
+        misfit: Some(Misfit::Replaced),
+    })
+}
+
+/// The snapshot at which a row of a metadata table ended, while the catalog remembers it.
+fn ended(transaction: &Transaction<'_>, table: &str, condition: &str) -> Result<Option<SnapshotId>, LakeError> {
+    let sql = format!("SELECT max(end_snapshot) FROM {}.{table} WHERE {condition}", transaction.metadata());
+    Ok(transaction.query_value(&sql)?.optional(Value::as_u64)?.map(SnapshotId))
+}
+
+/// The source as the view knows it once it stands at the window's end.
+pub(crate) fn advanced(window: &Window, rows: u64) -> SourceState {
+    SourceState { watermark: window.to, rows, ..window.source.clone() }
+}
+
+/// The id of a table in a window.
+pub(crate) fn table_of(window: &Window) -> TableId {
+    window.new.identity.id
+}
