@@ -1,0 +1,195 @@
+//! How a view is kept up to date: its legs and windows, the terms that would run and those that would be skipped, and the
+//! SQL. Reads metadata only.
+
+use serde::Serialize;
+
+use crate::delta::{self, Change, Changes, DeltaPlan, Term};
+use crate::lake::{Lake, SnapshotId, Transaction};
+use crate::plan::Rel;
+use crate::plan::facts::{RuleKind, Source, rule_kind};
+use crate::plan::rel::State;
+use crate::sql;
+use crate::sync::SyncError;
+use crate::sync::incremental::{places, temporary_relation};
+use crate::sync::window::{Window, window};
+use crate::view::{View, ViewError, ViewName, registry, understand};
+
+/// A view's plan for a window; serialised, this is `plan --format json`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The view, as `schema.name`.
+    pub view: String,
+    /// The most demanding kind of rule among the plan's nodes; null if the plan is not known.
+    pub rule: Option<&'static str>,
+    /// How joins are treated.
+    pub join: Option<&'static str>,
+    /// The inputs.
+    pub legs: Vec<Leg>,
+    /// The summands of the delta.
+    pub terms: Vec<ExplainedTerm>,
+    /// The statements, with comments between them; null if the view has no delta.
+    pub sql: Option<String>,
+    /// Why the view has no delta and is recomputed.
+    pub reason: Option<String>,
+}
+
+/// An input of the view.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Leg {
+    /// The table, or the operator whose result it is.
+    pub table: String,
+    /// The window's begin; null if the leg is no single table.
+    pub from: Option<SnapshotId>,
+    /// The window's end.
+    pub to: Option<SnapshotId>,
+    /// Did it change in between?
+    pub changed: bool,
+}
+
+/// A summand of the delta.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExplainedTerm {
+    /// The tables whose changes it reads.
+    pub delta: Vec<String>,
+    /// +1 or −1.
+    pub sign: i8,
+    /// What it reads beside.
+    pub reads: Vec<Read>,
+    /// Not needed, because its leg did not change.
+    pub skipped: bool,
+}
+
+/// A table at a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Read {
+    /// The table.
+    pub table: String,
+    /// The snapshot.
+    pub at: SnapshotId,
+}
+
+/// The window to explain; what is left out is the view's own.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Span {
+    /// The begin, instead of each source's watermark.
+    pub from: Option<SnapshotId>,
+    /// The end, instead of the newest snapshot.
+    pub to: Option<SnapshotId>,
+}
+
+/// Explains the next refresh of a view, or that of any window.
+pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, SyncError> {
+    let transaction = lake.begin()?;
+    let known = registry::views(&transaction)?;
+    let Some(view) = known.iter().find(|view| view.name == *name) else {
+        let known = known.into_iter().map(|view| view.name).collect();
+        return Err(ViewError::Unknown { view: name.clone(), known }.into());
+    };
+    let windows = windows(&transaction, view, span)?;
+    let plan = registry::plan(&transaction, view)?;
+    let understood = understand(&transaction, &plan, view.created, &view.duckdb_version);
+    let rel = understood.ok().map(|understood| understood.rel);
+    let changes: Changes = windows
+        .iter()
+        .filter(|window| window.changed)
+        .map(|window| (window.key(transaction.alias()), Change::Mixed))
+        .collect();
+    let derived = match (&view.class.obstacle, &rel) {
+        (Some(obstacle), _) => Err(obstacle.to_string()),
+        (None, Some(rel)) => delta::derive(rel, &[], &changes).map_err(|none| none.to_string()),
+        (None, None) => Err("its plan cannot be decoded".to_owned()),
+    };
+    let view_name = view.name.to_string();
+    let rule = rel.as_ref().map(|rel| hardest(rel).word());
+    Ok(match derived {
+        Ok(plan) => Explanation {
+            view: view_name,
+            rule,
+            join: plan.join.map(delta::JoinMethod::word),
+            legs: plan.account().into_iter().map(|term| leg(term, &transaction, &windows)).collect(),
+            terms: plan.account().into_iter().map(|term| explained(term, &plan, &transaction, &windows)).collect(),
+            sql: Some(text(&plan, &transaction, &windows)),
+            reason: None,
+        },
+        Err(reason) => Explanation {
+            view: view_name,
+            rule,
+            join: None,
+            legs: windows.iter().map(table_leg).collect(),
+            terms: Vec::new(),
+            sql: rel.as_ref().map(|rel| crate::sync::recompute::printed(&transaction, rel, &windows)),
+            reason: Some(reason),
+        },
+    })
+}
+
+fn windows(transaction: &Transaction<'_>, view: &View, span: Span) -> Result<Vec<Window>, SyncError> {
+    let newest = transaction.snapshot();
+    let to = span.to.unwrap_or(newest);
+    for snapshot in [span.from, span.to].into_iter().flatten() {
+        if snapshot > newest || !transaction.snapshot_exists(snapshot)? {
+            return Err(SyncError::NoTarget { target: snapshot, newest });
+        }
+    }
+    let state = registry::state(transaction, view)?;
+    let windows = state.sources.into_iter().map(|mut source| {
+        source.watermark = span.from.unwrap_or(source.watermark);
+        window(transaction, &view.name, &source, to.max(source.watermark))
+    });
+    windows.collect()
+}
+
+fn hardest(rel: &Rel) -> RuleKind {
+    let mut kind = RuleKind::Linear;
+    rel.walk(&mut |node| kind = kind.max(rule_kind(node)));
+    kind
+}
+
+fn find<'a>(source: &Source, transaction: &Transaction<'_>, windows: &'a [Window]) -> Option<&'a Window> {
+    windows.iter().find(|window| window.key(transaction.alias()) == *source)
+}
+
+fn table_leg(window: &Window) -> Leg {
+    Leg { table: window.name(), from: Some(window.from), to: Some(window.to), changed: window.changed }
+}
+
+fn leg(term: &Term, transaction: &Transaction<'_>, windows: &[Window]) -> Leg {
+    let single = match term.leg.sources.as_slice() {
+        [source] => find(source, transaction, windows),
+        _ => None,
+    };
+    Leg {
+        table: term.leg.name.clone(),
+        from: single.map(|window| window.from),
+        to: single.map(|window| window.to),
+        changed: term.leg.changed,
+    }
+}
+
+fn explained(term: &Term, plan: &DeltaPlan, transaction: &Transaction<'_>, windows: &[Window]) -> ExplainedTerm {
+    let skipped = term.rel.is_none();
+    let delta = if skipped { term.leg.sources.clone() } else { plan.deltas(term) };
+    let reads = plan.reads(term).into_iter().filter_map(|(source, state)| {
+        let window = find(&source, transaction, windows)?;
+        let at = if state == State::Old { window.from } else { window.to };
+        Some(Read { table: source.to_string(), at })
+    });
+    ExplainedTerm { delta: delta.iter().map(ToString::to_string).collect(), sign: 1, reads: reads.collect(), skipped }
+}
+
+/// The statements of the delta in the order in which they are run.
+fn text(plan: &DeltaPlan, transaction: &Transaction<'_>, windows: &[Window]) -> String {
+    let mut places = places(transaction, windows, &|source| Some(format!("ivm_{}_delta", source.table)));
+    let mut statements = Vec::new();
+    for step in &plan.steps {
+        places.set_staged(&step.name, temporary_relation(format!("ivm_{}", step.name)));
+        statements.push(format!("-- step {}\n{}", step.name, sql::render(&step.rel, &places)));
+    }
+    for (position, term) in plan.terms.iter().enumerate() {
+        if let Some(rel) = &term.rel {
+            let comment = format!("-- term {}: the change of {}", position + 1, term.leg.name);
+            statements.push(format!("{comment}\n{}", sql::render(rel, &places)));
+        }
+    }
+    statements.join(";\n\n")
+}

@@ -1,0 +1,221 @@
+//! Does a view hold what its query returns? Compared with a recomputation at the view's own watermarks, row by row, as
+//! bags.
+
+use serde::Serialize;
+
+use crate::lake::{Lake, LakeError, SnapshotId, Transaction, Value, identifier};
+use crate::plan::WEIGHT;
+use crate::sync::SyncError;
+use crate::sync::recompute::{self, Query};
+use crate::sync::rows::names;
+use crate::sync::temporary::{Temporary, qualified};
+use crate::sync::window::{Window, window};
+use crate::view::{SourceState, View, ViewColumn, ViewError, ViewName, ViewState, registry, understand};
+
+/// What a verification found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verification {
+    /// The view, as `schema.name`.
+    pub view: String,
+    /// The snapshot that its rows stand for.
+    pub snapshot: SnapshotId,
+    /// How many rows its query returns there.
+    pub rows: u64,
+    /// Rows that the query returns and the view does not hold.
+    pub missing: u64,
+    /// Rows that the view holds and the query does not return.
+    pub unexpected: u64,
+    /// Some of them.
+    pub differences: Vec<Difference>,
+    /// Why it could not be compared.
+    pub error: Option<String>,
+    /// What the user can do about that.
+    pub hint: Option<String>,
+}
+
+impl Verification {
+    /// Was it compared, and is it right?
+    pub fn holds(&self) -> bool {
+        self.error.is_none() && self.missing == 0 && self.unexpected == 0
+    }
+}
+
+/// A row that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// How many copies the view lacks; negative: has too many.
+    pub missing: i64,
+    /// The values as text, in the order of the view's columns; null for NULL.
+    pub row: Vec<Option<String>>,
+}
+
+/// Verifies the views called `views`, or all; at most `samples` differing rows of each are returned.
+pub fn verify(lake: &Lake, views: &[ViewName], samples: usize) -> Result<Vec<Verification>, SyncError> {
+    let transaction = lake.begin()?;
+    let known = registry::views(&transaction)?;
+    for name in views {
+        if !known.iter().any(|view| view.name == *name) {
+            let known = known.iter().map(|view| view.name.clone()).collect();
+            return Err(ViewError::Unknown { view: name.clone(), known }.into());
+        }
+    }
+    drop(transaction);
+    let wanted = known.iter().filter(|view| views.is_empty() || views.contains(&view.name));
+    Ok(wanted
+        .map(|view| {
+            verify_view(lake, view, samples).unwrap_or_else(|error| Verification {
+                view: view.name.to_string(),
+                snapshot: view.created,
+                rows: 0,
+                missing: 0,
+                unexpected: 0,
+                differences: Vec::new(),
+                hint: error.hint(),
+                error: Some(error.to_string()),
+            })
+        })
+        .collect())
+}
+
+fn verify_view(lake: &Lake, view: &View, samples: usize) -> Result<Verification, SyncError> {
+    let transaction = lake.begin()?;
+    let state = registry::state(&transaction, view)?;
+    let table =
+        registry::table(&transaction, view, &state)?.ok_or_else(|| SyncError::TableGone { view: view.name.clone() })?;
+    let query = query_at_watermarks(&transaction, view, &state)?;
+    let statement = |error| SyncError::Statement { view: view.name.clone(), source: Box::new(error) };
+    let temporary = Temporary::default();
+    let rows = recompute::stage_rows(&transaction, &view.columns, &query.sql, &temporary).map_err(statement)?;
+    let held = registry::rows_table(&transaction, &ViewName::new(table.schema, table.name));
+    let difference = temporary.name("verify");
+    stage_difference(&transaction, &view.columns, &qualified(&rows), &held, &difference).map_err(statement)?;
+    forgive_rounding(&transaction, &view.columns, &difference).map_err(statement)?;
+    let found = read(&transaction, &view.columns, &difference, samples).map_err(statement)?;
+    let count = transaction.query_value(&format!("SELECT count(*) FROM {}", qualified(&rows)))?.as_u64()?;
+    // The temporary tables go with the transaction.
+    transaction.rollback()?;
+    let (missing, unexpected, differences) = found;
+    Ok(Verification {
+        view: view.name.to_string(),
+        snapshot: state.snapshot,
+        rows: count,
+        missing,
+        unexpected,
+        differences,
+        error: None,
+        hint: None,
+    })
+}
+
+/// The view's query over its sources at their watermarks.
+fn query_at_watermarks(transaction: &Transaction<'_>, view: &View, state: &ViewState) -> Result<Query, SyncError> {
+    let mut windows: Vec<Window> = Vec::new();
+    for source in &state.sources {
+        windows.push(readable(transaction, view, source, state)?);
+    }
+    let plan = registry::plan(transaction, view)?;
+    let rel = if view.class.printable {
+        understand(transaction, &plan, view.created, &view.duckdb_version).ok().map(|understood| understood.rel)
+    } else {
+        None
+    };
+    recompute::query(transaction, view, &plan, rel.as_ref(), &windows, state.snapshot)
+}
+
+/// The source at its watermark or, if that snapshot is gone and the table has not changed since, as it is now.
+fn readable(
+    transaction: &Transaction<'_>,
+    view: &View,
+    source: &SourceState,
+    state: &ViewState,
+) -> Result<Window, SyncError> {
+    let current = transaction.snapshot();
+    if transaction.snapshot_exists(source.watermark)? {
+        return window(transaction, &view.name, source, source.watermark);
+    }
+    let window = window(transaction, &view.name, source, current)?;
+    if window.changed || window.misfit.is_some() {
+        return Err(SyncError::TargetUnreachable {
+            view: view.name.clone(),
+            target: state.snapshot,
+            detail: format!("snapshot {} has expired, and {} has changed since", source.watermark, window.name()),
+        });
+    }
+    Ok(window)
+}
+
+/// The rows of `wanted` with weight +1 and those of `held` with −1, summed by DuckDB's own equality.
+fn stage_difference(
+    transaction: &Transaction<'_>,
+    columns: &[ViewColumn],
+    wanted: &str,
+    held: &str,
+    into: &str,
+) -> Result<(), LakeError> {
+    let (columns, weight) = (names(columns), identifier(WEIGHT));
+    transaction.execute(&format!(
+        "CREATE TEMP TABLE {} AS SELECT {columns}, CAST(sum({weight}) AS BIGINT) AS {weight} FROM (\
+         SELECT {columns}, 1 AS {weight} FROM {wanted} UNION ALL SELECT {columns}, -1 FROM {held}) \
+         GROUP BY {columns} HAVING sum({weight}) <> 0",
+        identifier(into)
+    ))?;
+    Ok(())
+}
+
+/// Takes pairs out of the difference that differ only in the last digits of floating-point numbers: the order in which
+/// DuckDB adds them up is not the same in every run.
+fn forgive_rounding(transaction: &Transaction<'_>, columns: &[ViewColumn], difference: &str) -> Result<(), LakeError> {
+    let is_float = |column: &&ViewColumn| matches!(column.stored_type.as_str(), "FLOAT" | "DOUBLE");
+    if !columns.iter().any(|column| is_float(&column)) {
+        return Ok(());
+    }
+    let weight = identifier(WEIGHT);
+    let mut conditions = vec![format!("one.{weight} = -other.{weight}")];
+    for column in columns {
+        let name = identifier(&column.name);
+        let (one, other) = (format!("one.{name}"), format!("other.{name}"));
+        conditions.push(if is_float(&column) {
+            let digits = if column.stored_type == "FLOAT" { "1e-5" } else { "1e-12" };
+            format!(
+                "({one} IS NOT DISTINCT FROM {other} OR \
+                 abs({one} - {other}) <= {digits} * greatest(abs({one}), abs({other})))"
+            )
+        } else {
+            format!("{one} IS NOT DISTINCT FROM {other}")
+        });
+    }
+    let table = qualified(difference);
+    transaction.execute(&format!(
+        "DELETE FROM {table} AS one WHERE EXISTS (SELECT 1 FROM {table} AS other WHERE {})",
+        conditions.join(" AND ")
+    ))?;
+    Ok(())
+}
+
+/// Counts the difference, and reads some of it.
+fn read(
+    transaction: &Transaction<'_>,
+    columns: &[ViewColumn],
+    difference: &str,
+    samples: usize,
+) -> Result<(u64, u64, Vec<Difference>), LakeError> {
+    let (table, weight) = (qualified(difference), identifier(WEIGHT));
+    let counts = transaction.query_one(&format!(
+        "SELECT CAST(coalesce(sum({weight}) FILTER ({weight} > 0), 0) AS BIGINT), \
+         CAST(coalesce(-sum({weight}) FILTER ({weight} < 0), 0) AS BIGINT) FROM {table}"
+    ))?;
+    let texts: Vec<String> =
+        columns.iter().map(|column| format!("CAST({} AS VARCHAR)", identifier(&column.name))).collect();
+    let rows = transaction
+        .query(&format!("SELECT {weight}, {} FROM {table} ORDER BY ALL LIMIT {samples}", texts.join(", ")))?;
+    let mut differences = Vec::new();
+    for row in &rows.rows {
+        let Some((missing, values)) = row.split_first() else { continue };
+        let values = values.iter().map(|value| value.optional(Value::as_str).map(|text| text.map(str::to_owned)));
+        differences.push(Difference { missing: missing.as_i64()?, row: values.collect::<Result<_, _>>()? });
+    }
+    let [missing, unexpected] = counts.as_slice() else {
+        return Err(LakeError::NotOneRow { found: counts.len() });
+    };
+    Ok((missing.as_u64()?, unexpected.as_u64()?, differences))
+}

@@ -1,0 +1,249 @@
+//! Sources that change their names, their columns, their identity or their past between two syncs.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/world.rs"]
+mod world;
+
+use ducklake_ivm::inspect::verify;
+use ducklake_ivm::sync::{Method, SyncOptions};
+use ducklake_ivm::view::{ViewName, create};
+use world::{World, creation, view_of};
+
+const TABLES: &str = "
+CREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR);
+CREATE TABLE u (k INTEGER, w VARCHAR);
+INSERT INTO t SELECT i, i % 4, 'v' || i FROM range(40) r(i);
+INSERT INTO u VALUES (0, 'zero'), (1, 'one'), (2, 'two'), (3, NULL);
+";
+const JOIN: &str = "SELECT t.id, t.v, u.w FROM t JOIN u ON t.k = u.k";
+
+fn world() -> World {
+    let world = World::new(TABLES);
+    world.create("v", JOIN);
+    world
+}
+
+fn assert_verified(world: &World) {
+    for verification in verify(&world.lake, &[], 10).unwrap() {
+        assert!(verification.holds(), "{verification:?}");
+    }
+}
+
+#[test]
+fn a_renamed_source_is_followed_by_its_id() {
+    let world = world();
+    world.run("DELETE FROM t WHERE id = 1;\nALTER TABLE t RENAME TO tt;\nINSERT INTO tt VALUES (100, 2, 'new')");
+    let report = world.sync_view("v");
+    assert_eq!(report.strategy, Some(Method::Incremental), "{report:?}");
+    let now = "SELECT t.id, t.v, u.w FROM tt t JOIN u ON t.k = u.k";
+    world.assert_holds("v", now);
+    // Another table takes the name; the view goes on with the one it knows.
+    world.run("CREATE TABLE t AS SELECT 1 AS id, 1 AS k, 'x' AS v;\nDELETE FROM tt WHERE id < 5");
+    world.sync();
+    world.assert_holds("v", now);
+    let report = world.sync_with(&SyncOptions { full: true, ..SyncOptions::default() }).unwrap();
+    assert_eq!(view_of(&report, "v").error, None);
+    world.assert_holds("v", now);
+    assert_verified(&world);
+}
+
+#[test]
+fn a_renamed_column_is_followed_by_its_id() {
+    let world = world();
+    world.run("ALTER TABLE u RENAME COLUMN w TO word;\nUPDATE u SET word = 'uno' WHERE k = 1");
+    let report = world.sync_view("v");
+    assert_eq!(report.strategy, Some(Method::Incremental), "{report:?}");
+    world.assert_holds("v", "SELECT t.id, t.v, u.word AS w FROM t JOIN u ON t.k = u.k");
+    assert_verified(&world);
+}
+
+#[test]
+fn a_star_keeps_the_columns_of_its_creation() {
+    let world = World::new(TABLES);
+    world.create("all_t", "SELECT * FROM t");
+    world.run("ALTER TABLE t ADD COLUMN extra INTEGER DEFAULT 7;\nINSERT INTO t VALUES (100, 1, 'new', 8)");
+    let report = world.sync_view("all_t");
+    assert_eq!(report.strategy, Some(Method::Incremental), "{report:?}");
+    world.assert_holds("all_t", "SELECT id, k, v FROM t");
+    let report = world.sync_with(&SyncOptions { full: true, ..SyncOptions::default() }).unwrap();
+    assert_eq!(view_of(&report, "all_t").error, None);
+    world.assert_holds("all_t", "SELECT id, k, v FROM t");
+    assert_verified(&world);
+}
+
+#[test]
+fn an_unused_column_may_come_and_go() {
+    let world = world();
+    world.run("ALTER TABLE t ADD COLUMN extra INTEGER DEFAULT 7");
+    let before = world.current();
+    assert_eq!(world.sync_view("v").strategy, Some(Method::Noop));
+    assert_eq!(world.current(), before);
+    world.run("UPDATE t SET extra = 8 WHERE id < 5;\nALTER TABLE t DROP COLUMN extra;\nDELETE FROM t WHERE id = 3");
+    let report = world.sync_view("v");
+    assert_eq!((report.rows_inserted, report.rows_deleted), (0, 1), "{report:?}");
+    world.assert_holds("v", JOIN);
+}
+
+#[test]
+fn a_used_column_that_is_gone_breaks_the_view_and_no_other() {
+    let world = world();
+    world.create("other", "SELECT id FROM t");
+    world.run("ALTER TABLE u DROP COLUMN w");
+    let dropped = world.current();
+    world.run("DELETE FROM t WHERE id = 3");
+    let report = world.sync_with(&SyncOptions::default()).unwrap();
+    let error = view_of(&report, "v").error.unwrap();
+    assert_eq!(
+        error,
+        format!("view main.v is broken: column \"w\" of its source main.u was dropped at snapshot {dropped}")
+    );
+    assert_eq!(view_of(&report, "other").rows_deleted, 1);
+    // A new column of the old name is another column.
+    world.run("ALTER TABLE u ADD COLUMN w VARCHAR");
+    let report = world.sync_with(&SyncOptions::default()).unwrap();
+    assert!(view_of(&report, "v").error.unwrap().contains("was dropped"));
+    let mut again = creation("v", JOIN);
+    again.or_replace = true;
+    create(&world.lake, &again).unwrap();
+    world.assert_holds("v", JOIN);
+}
+
+#[test]
+fn a_dropped_source_breaks_the_view() {
+    let world = world();
+    world.create("above", "SELECT * FROM v");
+    world.run("DROP TABLE u");
+    let dropped = world.current();
+    let report = world.sync_with(&SyncOptions::default()).unwrap();
+    let error = view_of(&report, "v").error.unwrap();
+    assert_eq!(error, format!("view main.v is broken: its source main.u was dropped at snapshot {dropped}"));
+    let error = view_of(&report, "above").error.unwrap();
+    assert_eq!(error, "view main.above was not refreshed because main.v, which it reads, was not");
+    assert_eq!(world.integer("SELECT count(*) FROM v"), 40);
+}
+
+#[test]
+fn a_replaced_source_is_taken_in_as_a_whole() {
+    let world = world();
+    world.run("CREATE OR REPLACE TABLE u AS SELECT * FROM (VALUES (1, 'eins'), (2, 'zwei')) r(k, w)");
+    let report = world.sync_view("v");
+    assert_eq!(report.strategy, Some(Method::Recompute), "{report:?}");
+    assert_eq!(report.reason.unwrap(), "main.u was dropped and created again");
+    world.assert_holds("v", JOIN);
+    world.run("INSERT INTO u VALUES (3, 'drei')");
+    assert_eq!(world.sync_view("v").strategy, Some(Method::Incremental));
+    world.assert_holds("v", JOIN);
+}
+
+#[test]
+fn a_promoted_column_widens_the_view() {
+    let world = world();
+    world.run("ALTER TABLE t ALTER COLUMN id SET DATA TYPE BIGINT;\nINSERT INTO t VALUES (5000000000, 1, 'large')");
+    let report = world.sync_view("v");
+    assert_eq!(report.strategy, Some(Method::Full), "{report:?}");
+    assert_eq!(report.reason.unwrap(), "column id of main.t changed its type from INTEGER to BIGINT");
+    world.assert_holds("v", JOIN);
+    world.run("INSERT INTO t VALUES (6000000000, 2, 'larger');\nDELETE FROM t WHERE id < 3");
+    let report = world.sync_view("v");
+    assert_eq!(report.strategy, Some(Method::Incremental), "{report:?}");
+    world.assert_holds("v", JOIN);
+    assert_verified(&world);
+}
+
+#[test]
+fn an_expired_watermark_means_a_recompute() {
+    let world = world();
+    world.run("INSERT INTO t VALUES (100, 1, 'x');\nDELETE FROM u WHERE k = 2;\nINSERT INTO t VALUES (101, 1, 'y')");
+    let newest = world.current();
+    world.run(&format!("CALL ducklake_expire_snapshots('lake', versions => [{}])", list(1..newest)));
+    let report = world.sync_view("v");
+    assert_eq!(report.strategy, Some(Method::Recompute), "{report:?}");
+    assert!(report.reason.unwrap().contains("can no longer be read"));
+    assert_eq!(report.rows_inserted, 2);
+    world.assert_holds("v", JOIN);
+}
+
+#[test]
+fn an_expired_watermark_of_an_unchanged_source_does_not_matter() {
+    let world = world();
+    world.run("CREATE TABLE other (x INTEGER);\nINSERT INTO other VALUES (1);\nINSERT INTO other VALUES (2)");
+    let newest = world.current();
+    world.run(&format!("CALL ducklake_expire_snapshots('lake', versions => [{}])", list(1..newest)));
+    assert_eq!(world.sync_view("v").strategy, Some(Method::Noop));
+    assert_verified(&world);
+}
+
+#[test]
+fn maintenance_alone_is_a_noop() {
+    let world = World::new(TABLES);
+    world.run("CALL lake.set_option('data_inlining_row_limit', 0)");
+    world.create("v", JOIN);
+    for batch in 0..4 {
+        world.run(&format!("INSERT INTO t SELECT 100 * {batch} + i, i % 4, 'b' FROM range(20) r(i)"));
+    }
+    world.run("DELETE FROM t WHERE id % 2 = 0");
+    world.sync();
+    world.assert_holds("v", JOIN);
+    for call in [
+        "CALL ducklake_merge_adjacent_files('lake')",
+        // A prepared call plans in a transaction of its own, so this one needs a transaction around both.
+        "BEGIN;\nCALL ducklake_rewrite_data_files('lake', 't', delete_threshold => 0);\nCOMMIT",
+        "CALL ducklake_flush_inlined_data('lake')",
+        "CHECKPOINT lake",
+    ] {
+        world.run(call);
+        let before = world.current();
+        assert_eq!(world.sync_view("v").strategy, Some(Method::Noop), "{call}");
+        assert_eq!(world.current(), before);
+        world.assert_holds("v", JOIN);
+    }
+}
+
+#[test]
+fn somebody_elses_writes_are_noticed_and_repaired() {
+    let world = world();
+    world.run("DELETE FROM v WHERE id = 3");
+    let report = world.sync_with(&SyncOptions::default()).unwrap();
+    let report = view_of(&report, "v");
+    let error = report.error.unwrap();
+    assert!(error.ends_with("(0 rows in, 1 out)"), "{error}");
+    assert_eq!(report.hint.unwrap(), "rebuild it with sync --repair");
+    let options = SyncOptions { repair: true, views: vec![ViewName::parse("v").unwrap()], ..SyncOptions::default() };
+    assert_eq!(view_of(&world.sync_with(&options).unwrap(), "v").strategy, Some(Method::Full));
+    world.assert_holds("v", JOIN);
+    assert_eq!(world.sync_view("v").strategy, Some(Method::Noop));
+    world.run("DROP TABLE v");
+    let report = world.sync_with(&SyncOptions::default()).unwrap();
+    let error = view_of(&report, "v").error.unwrap();
+    assert_eq!(error, "view main.v is broken: its table was dropped or replaced by someone else");
+    assert_eq!(view_of(&world.sync_with(&options).unwrap(), "v").error, None);
+    world.assert_holds("v", JOIN);
+    world.run("INSERT INTO t VALUES (300, 1, 'x')");
+    assert_eq!(world.sync_view("v").strategy, Some(Method::Incremental));
+    world.assert_holds("v", JOIN);
+}
+
+#[test]
+fn verification_finds_each_differing_row() {
+    let world = world();
+    world.run("DELETE FROM v WHERE id = 3;\nINSERT INTO v VALUES (1, 'v1', 'one'), (1, 'v1', 'one')");
+    let found = verify(&world.lake, &[], 10).unwrap();
+    assert_eq!((found[0].missing, found[0].unexpected), (1, 2));
+    let differences: Vec<_> = found[0].differences.iter().map(|row| (row.missing, row.row.clone())).collect();
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(differences, [(-2, vec![text("1"), text("v1"), text("one")]), (1, vec![text("3"), text("v3"), None])]);
+}
+
+#[test]
+fn our_tables_are_left_alone_by_maintenance() {
+    let world = world();
+    let set = world.rows(
+        "SELECT scope, key, value FROM __ducklake_metadata_lake.ducklake_metadata WHERE scope IS NOT NULL ORDER BY ALL",
+    );
+    assert_eq!(set, ["schema|auto_compact|false", "schema|data_inlining_row_limit|100", "table|auto_compact|false"]);
+}
+
+fn list(range: std::ops::Range<u64>) -> String {
+    range.map(|snapshot| snapshot.to_string()).collect::<Vec<_>>().join(", ")
+}

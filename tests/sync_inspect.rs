@@ -1,0 +1,156 @@
+//! What can be asked of views without changing anything.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/world.rs"]
+mod world;
+
+use ducklake_ivm::inspect::{Span, explain, status, verify};
+use ducklake_ivm::lake::{Access, Lake, SnapshotId};
+use ducklake_ivm::sync::SyncOptions;
+use ducklake_ivm::view::ViewName;
+use world::World;
+
+const TABLES: &str = "
+CREATE TABLE orders (id INTEGER, customer INTEGER, amount DECIMAL(10, 2));
+CREATE TABLE customer (id INTEGER, name VARCHAR, nation INTEGER);
+CREATE TABLE nation (id INTEGER, name VARCHAR);
+INSERT INTO nation VALUES (1, 'NL'), (2, 'DE');
+INSERT INTO customer SELECT i, 'c' || i, 1 + i % 2 FROM range(10) r(i);
+INSERT INTO orders SELECT i, i % 10, i FROM range(50) r(i);
+";
+const JOIN: &str = "SELECT o.id, c.name, n.name AS nation FROM orders o JOIN customer c ON o.customer = c.id \
+                    JOIN nation n ON c.nation = n.id";
+
+fn world() -> World {
+    let world = World::new(TABLES);
+    world.create("v", JOIN);
+    world
+}
+
+fn name() -> ViewName {
+    ViewName::parse("v").unwrap()
+}
+
+#[test]
+fn a_plan_names_its_legs_windows_and_terms() {
+    let world = world();
+    let from = world.current();
+    world.run("INSERT INTO orders VALUES (100, 1, 1);\nUPDATE nation SET name = 'XX' WHERE id = 1");
+    let to = world.current();
+    let plan = explain(&world.lake, &name(), Span::default()).unwrap();
+    assert_eq!((plan.rule, plan.join, plan.reason), (Some("product"), Some("telescoping"), None));
+    let legs: Vec<_> = plan.legs.iter().map(|leg| (leg.table.as_str(), leg.changed)).collect();
+    assert_eq!(legs, [("main.orders", true), ("main.customer", false), ("main.nation", true)]);
+    assert_eq!((plan.legs[0].from, plan.legs[0].to), (Some(SnapshotId(from - 1)), Some(SnapshotId(to))));
+    let terms: Vec<_> = plan.terms.iter().map(|term| (term.delta[0].as_str(), term.skipped)).collect();
+    assert_eq!(terms, [("main.orders", false), ("main.customer", true), ("main.nation", false)]);
+    let reads: Vec<_> = plan.terms[0].reads.iter().map(|read| (read.table.as_str(), read.at.0)).collect();
+    assert_eq!(reads, [("main.customer", to), ("main.nation", from - 1)]);
+    let reads: Vec<_> = plan.terms[2].reads.iter().map(|read| (read.table.as_str(), read.at.0)).collect();
+    assert_eq!(reads, [("main.orders", to), ("main.customer", to)]);
+    let again = explain(&world.lake, &name(), Span::default()).unwrap();
+    assert_eq!(plan.sql, again.sql);
+    assert!(plan.sql.unwrap().contains("ivm_orders_delta"));
+    assert_eq!(world.current(), to);
+}
+
+#[test]
+fn a_plan_can_be_asked_for_any_window() {
+    let world = world();
+    let from = world.current();
+    world.run("INSERT INTO orders VALUES (100, 1, 1)");
+    world.sync();
+    let span = Span { from: Some(SnapshotId(from)), to: Some(SnapshotId(from + 1)) };
+    let plan = explain(&world.lake, &name(), span).unwrap();
+    assert_eq!(plan.legs.iter().filter(|leg| leg.changed).count(), 1);
+    let none = explain(&world.lake, &name(), Span::default()).unwrap();
+    assert!(none.terms.iter().all(|term| term.skipped));
+    let error = explain(&world.lake, &name(), Span { from: None, to: Some(SnapshotId(999)) }).unwrap_err();
+    assert!(error.to_string().starts_with("snapshot 999 does not exist"), "{error}");
+    let error = explain(&world.lake, &ViewName::parse("w").unwrap(), Span::default()).unwrap_err();
+    assert_eq!(error.to_string(), "view main.w does not exist");
+    assert_eq!(error.hint().unwrap(), "the views are main.v");
+}
+
+#[test]
+fn a_status_tells_how_far_behind_a_view_is() {
+    let world = world();
+    let found = status(&world.lake, &[]).unwrap();
+    assert_eq!((found[0].stale, found[0].lag_snapshots, found[0].rows), (false, 0, 50));
+    assert_eq!(found[0].last_refresh.as_ref().unwrap().strategy, "full");
+    world.run("CREATE TABLE other (x INTEGER);\nINSERT INTO other VALUES (1);\nDELETE FROM orders WHERE id = 1");
+    let found = status(&world.lake, &[name()]).unwrap();
+    assert!(found[0].stale && found[0].lag_snapshots > 0, "{found:?}");
+    world.sync();
+    let found = status(&world.lake, &[]).unwrap();
+    assert_eq!((found[0].stale, found[0].rows), (false, 49));
+    let last = found[0].last_refresh.clone().unwrap();
+    assert_eq!((last.strategy.as_str(), last.rows_deleted), ("incremental", 1));
+    world.run("DROP TABLE nation");
+    let found = status(&world.lake, &[]).unwrap();
+    assert!(found[0].error.as_ref().unwrap().contains("its source main.nation was dropped"), "{found:?}");
+}
+
+#[test]
+fn questions_need_no_right_to_write() {
+    let mut world = world();
+    world.run("INSERT INTO orders VALUES (100, 1, 1)");
+    world.close();
+    let mut options = world.others();
+    options.access = Access::ReadOnly;
+    let lake = Lake::open(&options).unwrap();
+    assert_eq!(explain(&lake, &name(), Span::default()).unwrap().terms.len(), 3);
+    assert!(status(&lake, &[]).unwrap()[0].stale);
+    assert!(verify(&lake, &[], 5).unwrap()[0].holds());
+    let dry = SyncOptions { dry_run: true, ..SyncOptions::default() };
+    let report = ducklake_ivm::sync::sync(&lake, &dry, &|_: &ducklake_ivm::sync::Event<'_>| {}).unwrap();
+    assert_eq!(report.views[0].rows_inserted, 1);
+}
+
+#[test]
+fn a_lake_without_views_has_nothing_to_tell() {
+    let world = World::new("CREATE TABLE t (a INTEGER)");
+    assert!(status(&world.lake, &[]).unwrap().is_empty());
+    assert!(verify(&world.lake, &[], 5).unwrap().is_empty());
+    assert!(world.sync().views.is_empty());
+    let error = explain(&world.lake, &name(), Span::default()).unwrap_err();
+    assert_eq!(error.hint().unwrap(), "the lake has no views yet: create one");
+}
+
+#[test]
+fn the_report_has_the_documented_shape() {
+    let world = world();
+    let from = world.current() - 1;
+    world.run("INSERT INTO orders VALUES (100, 1, 1)");
+    let to = world.current();
+    let report = serde_json::to_value(world.sync()).unwrap();
+    let view = &report["views"][0];
+    assert_eq!(report["snapshot"], to);
+    assert_eq!(view["view"], "main.v");
+    assert_eq!(view["strategy"], "incremental");
+    assert_eq!(view["reason"], serde_json::Value::Null);
+    assert_eq!(
+        view["sources"][0],
+        serde_json::json!({"table": "main.orders", "from": from, "to": to, "changed": true})
+    );
+    assert_eq!(view["terms"], serde_json::json!({"total": 3, "run": 1, "skipped": 2}));
+    assert_eq!((&view["rows_inserted"], &view["rows_deleted"]), (&1.into(), &0.into()));
+    let keys: Vec<_> = view.as_object().unwrap().keys().take(9).map(String::as_str).collect();
+    assert_eq!(
+        keys,
+        ["view", "strategy", "reason", "sources", "terms", "rows_inserted", "rows_deleted", "elapsed_ms", "error"]
+    );
+}
+
+#[test]
+fn sums_of_floats_are_compared_to_twelve_digits() {
+    let world =
+        World::new("CREATE TABLE t (k INTEGER, x DOUBLE);\nINSERT INTO t SELECT i % 3, i / 7.0 FROM range(9999) r(i)");
+    world.create("v", "SELECT k, sum(x) AS s FROM t GROUP BY k");
+    world.run("UPDATE v SET s = s * (1 + 1e-15) WHERE k = 1");
+    assert!(verify(&world.lake, &[], 5).unwrap()[0].holds());
+    world.run("UPDATE v SET s = s * (1 + 1e-9) WHERE k = 1");
+    let found = verify(&world.lake, &[], 5).unwrap();
+    assert_eq!((found[0].missing, found[0].unexpected), (1, 1));
+}
