@@ -25,7 +25,9 @@ pub struct Verification {
     pub missing: u64,
     /// Rows that the view holds and the query does not return.
     pub unexpected: u64,
-    /// Some of them.
+    /// The names of the view's columns.
+    pub columns: Vec<String>,
+    /// Some of the rows that differ.
     pub differences: Vec<Difference>,
     /// Why it could not be compared.
     pub error: Option<String>,
@@ -69,6 +71,7 @@ pub fn verify(lake: &Lake, views: &[ViewName], samples: usize) -> Result<Vec<Ver
                 rows: 0,
                 missing: 0,
                 unexpected: 0,
+                columns: Vec::new(),
                 differences: Vec::new(),
                 hint: error.hint(),
                 error: Some(error.to_string()),
@@ -101,6 +104,7 @@ fn verify_view(lake: &Lake, view: &View, samples: usize) -> Result<Verification,
         rows: count,
         missing,
         unexpected,
+        columns: view.columns.iter().map(|column| column.name.clone()).collect(),
         differences,
         error: None,
         hint: None,

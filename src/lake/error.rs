@@ -159,18 +159,25 @@ impl LakeError {
         matches!(self, Self::Conflict { .. } | Self::MovedOn { .. } | Self::VanishedFile { .. } | Self::Locked { .. })
     }
 
+    /// Whether somebody asked for the work to stop.
+    pub fn is_interruption(&self) -> bool {
+        matches!(self, Self::Interrupted)
+    }
+
     /// What the user can do next.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NotFound { .. } => "check the path; a lake is never created unasked",
+            Self::Unreachable { cause, .. } if cause.contains("is not a valid DuckDB database") => {
+                "name the catalog of a lake; of SQLite and PostgreSQL as ducklake:sqlite:… and ducklake:postgres:…"
+            }
             Self::Unreachable { .. } => "check that the server runs, and the host, port, database, user and password",
             Self::Locked { .. } => {
                 "a DuckDB-file catalog admits one process at a time: end the other one, or move the catalog to SQLite \
                  or PostgreSQL"
             }
             Self::CatalogVersion { .. } => {
-                "migrate the catalog with DuckDB: ATTACH '…' (AUTOMATIC_MIGRATION true); older readers cannot read it \
-                 afterwards"
+                "bring it to the present format, on purpose, with --migrate; older readers cannot read it afterwards"
             }
             Self::MissingExtension { file, folders, .. } => {
                 return Some(format!(

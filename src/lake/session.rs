@@ -203,7 +203,10 @@ impl Lake {
             return Ok(answer);
         }
         let text = |key: &str| answer.get(key).and_then(serde_json::Value::as_str).unwrap_or_default();
-        let message = self.shared.redactor.redact(text("error_message"));
+        let mut message = self.shared.redactor.redact(text("error_message"));
+        if message.starts_with("Only SELECT statements can be serialized") {
+            "it is no SELECT statement".clone_into(&mut message);
+        }
         let position = text("position").parse().ok();
         Err(match text("error_type") {
             "parser" | "syntax" => LakeError::Parse { message, position },

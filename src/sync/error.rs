@@ -155,6 +155,16 @@ impl SyncError {
         }
     }
 
+    /// Whether somebody asked for the work to stop.
+    pub fn is_interruption(&self) -> bool {
+        match self {
+            SyncError::Lake(error) => error.is_interruption(),
+            SyncError::Statement { source, .. } | SyncError::Term { source, .. } => source.is_interruption(),
+            SyncError::View(error) => error.is_interruption(),
+            _ => false,
+        }
+    }
+
     /// What the user can do next.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {

@@ -27,7 +27,7 @@ pub struct SyncOptions {
     pub dry_run: bool,
 }
 
-/// Brings views up to date. An error of one view stands in its report; the others go on.
+/// Brings views up to date. An error of one view stands in its report; the others go on, unless it was interrupted.
 pub fn sync(lake: &Lake, options: &SyncOptions, observer: &dyn Observer) -> Result<Report, SyncError> {
     let overview = retrying(|| Overview::read(lake, options), SyncError::retryable, |_, _| {})?;
     observer.event(&Event::Started { snapshot: overview.target, views: overview.order.len() });
@@ -37,6 +37,7 @@ pub fn sync(lake: &Lake, options: &SyncOptions, observer: &dyn Observer) -> Resu
         observer,
         tables: overview.tables.iter().map(|(table, id)| (*table, (id.clone(), None))).collect(),
         failed: BTreeSet::new(),
+        interrupted: false,
         written: BTreeSet::new(),
     };
     let mut views = Vec::new();
@@ -47,6 +48,9 @@ pub fn sync(lake: &Lake, options: &SyncOptions, observer: &dyn Observer) -> Resu
         let report = run.view(&overview, view);
         observer.event(&Event::ViewFinished { report: &report });
         views.push(report);
+        if run.interrupted {
+            break;
+        }
     }
     Ok(Report { snapshot: overview.target, views })
 }
@@ -160,6 +164,8 @@ struct Run<'a> {
     /// Tables that hold views, and the snapshot that each of those settled so far stands for.
     tables: BTreeMap<TableId, (ViewId, Option<SnapshotId>)>,
     failed: BTreeSet<ViewId>,
+    /// Somebody asked for the work to stop.
+    interrupted: bool,
     written: BTreeSet<ViewId>,
 }
 
@@ -219,6 +225,7 @@ impl Run<'_> {
         // A term pairs rows that never met in the query itself, and may fail where the query does not.
         if let Err(SyncError::Term { source, .. }) = &outcome
             && !source.retryable()
+            && !source.is_interruption()
         {
             request.recompute = Some(format!("the delta failed: {source}"));
             outcome = attempts(&request);
@@ -248,6 +255,7 @@ impl Run<'_> {
 
     fn failure(&mut self, view: &View, error: &SyncError, started: Instant) -> ViewReport {
         self.failed.insert(view.id.clone());
+        self.interrupted |= error.is_interruption();
         let mut report = ViewReport::new(view.name.to_string());
         report.terms = Terms::new(view.class.terms, 0);
         report.error = Some(error.to_string());

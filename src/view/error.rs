@@ -138,6 +138,15 @@ impl ViewError {
         }
     }
 
+    /// Whether somebody asked for the work to stop.
+    pub fn is_interruption(&self) -> bool {
+        match self {
+            ViewError::Lake(error) => error.is_interruption(),
+            ViewError::Definition { source, .. } => source.is_interruption(),
+            _ => false,
+        }
+    }
+
     /// What the user can do next.
     pub fn hint(&self) -> Option<String> {
         Some(match self {

@@ -30,6 +30,7 @@ pub use graph::Graph;
 pub use name::{DEFAULT_SCHEMA, NameError, ViewName};
 pub use order::dependency_order;
 pub use record::{ObservedView, RefreshRecord, SourceWindow};
+pub use statement::{skip_comments, statements};
 
 pub(crate) use create::AUTHOR;
 pub(crate) use query::{Bound, bind, misfit, stored, stored_with_weight, understand};

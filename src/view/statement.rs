@@ -3,6 +3,36 @@
 /// The first statement of `text` without its semicolon and what follows it: a view's SELECT is put into parentheses,
 /// where neither may stand. Whether more statements follow is DuckDB's parser's matter.
 pub(super) fn first_statement(text: &str) -> &str {
+    text[..end_of_statement(text)].trim()
+}
+
+/// The statements of `text`, which end at semicolons. Pieces that hold nothing but comments are left out.
+pub fn statements(text: &str) -> Vec<&str> {
+    let mut rest = text;
+    let mut statements = Vec::new();
+    while !rest.is_empty() {
+        let (statement, after) = rest.split_at(end_of_statement(rest));
+        if !skip_comments(statement).is_empty() {
+            statements.push(statement.trim());
+        }
+        rest = after.strip_prefix(';').unwrap_or(after);
+    }
+    statements
+}
+
+/// `text` without the white space and comments that it begins with.
+pub fn skip_comments(text: &str) -> &str {
+    let text = text.trim_start();
+    let length = match text {
+        _ if text.starts_with("--") => text.find('\n').unwrap_or(text.len()),
+        _ if text.starts_with("/*") => comment(text),
+        _ => return text,
+    };
+    skip_comments(&text[length..])
+}
+
+/// The position of the semicolon that ends the first statement of `text`, or the end of the text.
+fn end_of_statement(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -16,7 +46,7 @@ pub(super) fn first_statement(text: &str) -> &str {
             _ => rest.chars().next().map_or(1, char::len_utf8),
         };
     }
-    text[..at.min(text.len())].trim()
+    at.min(text.len())
 }
 
 /// Is the quote at `at` that of an `E'…'` string, in which a backslash escapes?
@@ -79,7 +109,7 @@ fn dollar_quoted(bytes: &[u8], at: usize, rest: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::first_statement;
+    use super::{first_statement, skip_comments, statements};
 
     fn check(text: &str, statement: &str) {
         assert_eq!(first_statement(text), statement);
@@ -100,6 +130,13 @@ mod tests {
         check("SELECT /* ; /* ; */ ; */ 1; x", "SELECT /* ; /* ; */ ; */ 1");
         check("SELECT $$;$$, $a$ ; $$ ; $a$; x", "SELECT $$;$$, $a$ ; $$ ; $a$");
         check("SELECT $1; x", "SELECT $1");
+    }
+
+    #[test]
+    fn texts_are_taken_apart_into_statements() {
+        assert_eq!(statements("-- a;\nSELECT 1; /* ; */ ; SELECT ';';\n-- end"), ["-- a;\nSELECT 1", "SELECT ';'"]);
+        assert_eq!(skip_comments(" -- a\n/* b /* c */ */ x -- y"), "x -- y");
+        assert_eq!(skip_comments("-- a"), "");
     }
 
     #[test]
