@@ -1,3 +1,7 @@
 //! The `ducklake-ivm` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ducklake_ivm::commands::run()
+}

@@ -1,0 +1,111 @@
+//! `plan`: how a view is kept up to date, and what the next sync would read and skip.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::failure::{Exit, Failure};
+use super::global::Session;
+use super::output::{Answer, NONE, Page};
+use crate::inspect::explain::ExplainedTerm;
+use crate::inspect::{Explanation, Span, explain};
+use crate::lake::{Access, SnapshotId};
+use crate::view::ViewName;
+
+const EXAMPLES: &str = "\
+Examples:
+  ducklake-ivm plan mart.sales                    # what the next sync would do
+  ducklake-ivm plan mart.sales --from 40 --to 42  # what it does for any window
+  ducklake-ivm plan mart.sales --sql              # with the SQL that DuckDB runs
+
+A join of N tables has N terms. Each has the change (Δ) of one table and the other tables as they were before the window \
+or are after it. A table that did not change has no change to join, so its term is skipped.";
+
+/// Show how a view is kept up to date: what the next sync reads, what it skips, and the SQL
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Plan {
+    /// The view's name: name or schema.name
+    name: String,
+    /// Begin the window after this snapshot [default: what the view has taken in]
+    #[arg(long, value_name = "SNAPSHOT")]
+    from: Option<u64>,
+    /// End the window with this snapshot [default: the newest]
+    #[arg(long, value_name = "SNAPSHOT")]
+    to: Option<u64>,
+    /// Show the SQL too; with --format json it is always there
+    #[arg(long)]
+    sql: bool,
+}
+
+impl Plan {
+    /// Runs the command.
+    pub(super) fn run(&self, session: &Session) -> Result<Exit, Failure> {
+        let name = ViewName::parse(&self.name)?;
+        if let (Some(from), Some(to)) = (self.from, self.to)
+            && from > to
+        {
+            return Err(Failure::usage(format!("the window ends with snapshot {to}, before its begin {from}"))
+                .hint("give the older snapshot as --from"));
+        }
+        let span = Span { from: self.from.map(SnapshotId), to: self.to.map(SnapshotId) };
+        let lake = session.open(Access::ReadOnly)?;
+        let explanation = explain(&lake, &name, span)?;
+        session.output.answer(&Explained { explanation: &explanation, sql: self.sql })?;
+        Ok(Exit::Done)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Explained<'a> {
+    explanation: &'a Explanation,
+    #[serde(skip)]
+    sql: bool,
+}
+
+impl Answer for Explained<'_> {
+    fn page(&self, page: &mut Page) {
+        let Explanation { view, rule, join, legs, terms, sql, reason } = self.explanation;
+        let how = match reason {
+            Some(reason) => format!("recomputed, and the difference written. {reason}"),
+            None => "maintained from changes".to_owned(),
+        };
+        page.paragraph(&format!("view {view}: "), "  ", &how);
+        page.line(&format!("rule: {}   join: {}", rule.unwrap_or(NONE), join.unwrap_or(NONE)));
+        page.gap();
+        let snapshot = |snapshot: Option<SnapshotId>| snapshot.map_or_else(|| NONE.to_owned(), |id| id.to_string());
+        let rows: Vec<Vec<String>> = legs
+            .iter()
+            .map(|leg| {
+                let changed = if leg.changed { "yes" } else { "no" };
+                vec![leg.table.clone(), snapshot(leg.from), snapshot(leg.to), changed.to_owned()]
+            })
+            .collect();
+        page.table(&["reads", "after", "up to", "changed"], &rows);
+        if !terms.is_empty() {
+            page.gap();
+            let run = terms.iter().filter(|term| !term.skipped).count();
+            page.line(&format!("terms: {run} of {} run", terms.len()));
+            for (number, term) in terms.iter().enumerate() {
+                page.paragraph(&format!("{:>3}  ", number + 1), "     ", &term_text(term));
+            }
+        }
+        if let (true, Some(sql)) = (self.sql, sql) {
+            page.gap();
+            page.line(sql);
+        }
+    }
+}
+
+/// A term in one line: whose change it is, and what it reads beside.
+pub(super) fn term_text(term: &ExplainedTerm) -> String {
+    let deltas: Vec<String> = term.delta.iter().map(|table| format!("Δ{table}")).collect();
+    let deltas = deltas.join(", ");
+    if term.skipped {
+        let unchanged =
+            if term.delta.is_empty() { "constants never change".to_owned() } else { "no change".to_owned() };
+        return format!("{deltas} skipped: {unchanged}").trim_start().to_owned();
+    }
+    let reads: Vec<String> = term.reads.iter().map(|read| format!("{}@{}", read.table, read.at)).collect();
+    if reads.is_empty() { deltas } else { format!("{deltas} with {}", reads.join(", ")) }
+}

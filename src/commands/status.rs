@@ -1,0 +1,96 @@
+//! `status`: how far each view has come.
+
+use std::time::Duration;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::failure::{Exit, Failure};
+use super::global::Session;
+use super::output::{Answer, NONE, Page};
+use super::{duration, names};
+use crate::inspect::{Status, status};
+use crate::lake::Access;
+
+const EXAMPLES: &str = "\
+Examples:
+  ducklake-ivm status
+  ducklake-ivm status --check --max-lag 10m    # for monitors: exit code 4 if a view is older
+  ducklake-ivm status mart.sales --format json
+
+A view is behind if one of its tables changed since its last refresh; other commits to the lake do not count.";
+
+/// Show how far each view has come, and how far behind its tables it is
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct StatusArguments {
+    /// The views [default: all]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// End with exit code 4 if a view is behind or broken
+    #[arg(long)]
+    check: bool,
+    /// With --check: how long a change may wait to be taken in
+    #[arg(long, value_name = "TIME", value_parser = duration::parse, requires = "check")]
+    max_lag: Option<Duration>,
+}
+
+impl StatusArguments {
+    /// Runs the command.
+    pub(super) fn run(&self, session: &Session) -> Result<Exit, Failure> {
+        let names = names::parse(&self.names)?;
+        let lake = session.open(Access::ReadOnly)?;
+        let answer = StatusAnswer { views: status(&lake, &names)? };
+        session.output.answer(&answer)?;
+        let behind = answer.views.iter().any(|view| self.is_behind(view));
+        Ok(if self.check && behind { Exit::Difference } else { Exit::Done })
+    }
+
+    fn is_behind(&self, view: &Status) -> bool {
+        let waits = Duration::from_millis(view.lag_ms);
+        view.error.is_some() || view.stale && self.max_lag.is_none_or(|max_lag| waits > max_lag)
+    }
+}
+
+#[derive(Serialize)]
+struct StatusAnswer {
+    views: Vec<Status>,
+}
+
+impl Answer for StatusAnswer {
+    fn page(&self, page: &mut Page) {
+        if self.views.is_empty() {
+            page.line("the lake has no views");
+            return;
+        }
+        let rows: Vec<Vec<String>> = self.views.iter().map(row).collect();
+        page.table(&["view", "rows", "snapshot", "behind", "last refresh (UTC)"], &rows);
+        let remarks: Vec<(&Status, &String)> =
+            self.views.iter().filter_map(|view| Some((view, view.error.as_ref()?))).collect();
+        if !remarks.is_empty() {
+            page.gap();
+        }
+        for (_, remark) in remarks {
+            page.paragraph("", "  ", remark);
+        }
+    }
+}
+
+fn row(view: &Status) -> Vec<String> {
+    let behind = match (&view.error, view.stale) {
+        (Some(_), _) => "broken".to_owned(),
+        (None, false) => "no".to_owned(),
+        (None, true) => {
+            let snapshots = if view.lag_snapshots == 1 { "snapshot" } else { "snapshots" };
+            format!("{} {snapshots}, {}", view.lag_snapshots, duration::readable(view.lag_ms / 1_000))
+        }
+    };
+    let refresh = view.last_refresh.as_ref().map_or_else(
+        || NONE.to_owned(),
+        |last| {
+            let seconds = last.at.split('.').next().unwrap_or_default();
+            format!("{seconds} {}", last.strategy)
+        },
+    );
+    vec![view.view.clone(), view.rows.to_string(), view.snapshot.to_string(), behind, refresh]
+}

@@ -1,0 +1,120 @@
+//! `verify`: does each view hold what its SELECT returns?
+
+use clap::Args;
+use serde::Serialize;
+
+use super::failure::{Exit, Failure};
+use super::global::Session;
+use super::names;
+use super::output::{Answer, NONE, Page, cell};
+use crate::inspect::{Verification, verify};
+use crate::lake::Access;
+
+const EXAMPLES: &str = "\
+Examples:
+  ducklake-ivm verify
+  ducklake-ivm verify mart.sales --limit 100
+
+Each view is compared with its SELECT, run at the snapshot that the view stands for: changes that it has not taken in \
+yet are no difference. Equal rows are counted. The exit code is 4 if a view differs.";
+
+/// Compare views with a full recompute of their SELECT, and show the rows that differ
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Verify {
+    /// The views [default: all]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// How many differing rows of each view to show
+    #[arg(long, value_name = "ROWS", default_value_t = 10)]
+    limit: usize,
+}
+
+impl Verify {
+    /// Runs the command.
+    pub(super) fn run(&self, session: &Session) -> Result<Exit, Failure> {
+        let names = names::parse(&self.names)?;
+        let lake = session.open(Access::ReadOnly)?;
+        let answer = VerifyAnswer { views: verify(&lake, &names, self.limit)? };
+        session.output.answer(&answer)?;
+        Ok(answer.exit())
+    }
+}
+
+/// What `verify` found.
+#[derive(Serialize)]
+pub(super) struct VerifyAnswer {
+    /// One per view.
+    pub(super) views: Vec<Verification>,
+}
+
+impl VerifyAnswer {
+    /// A difference weighs more than a view that could not be compared.
+    pub(super) fn exit(&self) -> Exit {
+        if self.views.iter().any(|view| view.error.is_none() && !view.holds()) {
+            Exit::Difference
+        } else if self.views.iter().any(|view| view.error.is_some()) {
+            Exit::ViewFailed
+        } else {
+            Exit::Done
+        }
+    }
+}
+
+impl Answer for VerifyAnswer {
+    fn page(&self, page: &mut Page) {
+        if self.views.is_empty() {
+            page.line("the lake has no views");
+            return;
+        }
+        let rows: Vec<Vec<String>> = self.views.iter().map(row).collect();
+        page.table(&["view", "snapshot", "rows", "missing", "unexpected", "result"], &rows);
+        for view in &self.views {
+            if let Some(error) = &view.error {
+                page.gap();
+                page.paragraph("", "  ", error);
+            }
+            if !view.differences.is_empty() {
+                page.gap();
+                differences(page, view);
+            }
+        }
+    }
+}
+
+fn row(view: &Verification) -> Vec<String> {
+    let result = match (&view.error, view.holds()) {
+        (Some(_), _) => "not compared",
+        (None, true) => "equal",
+        (None, false) => "DIFFERS",
+    };
+    let count = |count: u64| if view.error.is_some() { NONE.to_owned() } else { count.to_string() };
+    vec![
+        view.view.clone(),
+        view.snapshot.to_string(),
+        count(view.rows),
+        count(view.missing),
+        count(view.unexpected),
+        result.to_owned(),
+    ]
+}
+
+fn differences(page: &mut Page, view: &Verification) {
+    let shown: u64 = view.differences.iter().map(|difference| difference.missing.unsigned_abs()).sum();
+    let all = view.missing + view.unexpected;
+    let some = if shown < all { format!(", {shown} of them here") } else { String::new() };
+    page.line(&format!("{}: {all} rows differ{some}", view.view));
+    let mut header = vec!["view has", "copies"];
+    header.extend(view.columns.iter().map(String::as_str));
+    let rows: Vec<Vec<String>> = view
+        .differences
+        .iter()
+        .map(|difference| {
+            let verdict = if difference.missing > 0 { "too few" } else { "too many" };
+            let mut row = vec![verdict.to_owned(), difference.missing.unsigned_abs().to_string()];
+            row.extend(difference.row.iter().map(|value| cell(value.as_deref())));
+            row
+        })
+        .collect();
+    page.table(&header, &rows);
+}
