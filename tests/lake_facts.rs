@@ -547,7 +547,7 @@ fn fact_4_3_names_are_found_without_regard_to_case() {
     let at = transaction.snapshot();
     let identity = transaction.table_named("my schema", "t q", at).unwrap().unwrap();
     assert_eq!((identity.schema.as_str(), identity.name.as_str()), ("My Schema", "T Q"));
-    assert_eq!(transaction.tables(at).unwrap(), [identity.clone()]);
+    assert_eq!(transaction.tables(at).unwrap(), std::slice::from_ref(&identity));
     assert_eq!(transaction.table_named("my schema", "t", at).unwrap(), None);
     assert_eq!(transaction.table_by_id(identity.id, SnapshotId(1)).unwrap(), None);
 }
