@@ -137,11 +137,11 @@ fn back_dated_deletes_are_noticed(server: &Postgres) {
     let lake = new_lake(server, "back_dated", 0);
     lake.run(&["INSERT INTO t SELECT i, i FROM range(100) r(i)", "DELETE FROM t WHERE k < 10"]);
     let other = lake.another();
-    let late = other.begin().unwrap();
-    late.execute("DELETE FROM t WHERE k >= 90").unwrap();
+    let straggler = other.begin().unwrap();
+    straggler.execute("DELETE FROM t WHERE k >= 90").unwrap();
     lake.run(&["CREATE TABLE other (k INT)"]);
     let read = lake.current();
-    late.commit().unwrap();
+    straggler.commit().unwrap();
     let transaction = lake.lake.begin().unwrap();
     let failures =
         transaction.check_guards(id_of(&transaction), SnapshotId(read), transaction.snapshot(), Some(90)).unwrap();

@@ -157,6 +157,36 @@ fn a_moved_data_folder_is_followed() {
 }
 
 #[test]
+fn a_catalog_of_another_version_is_never_migrated_unasked() {
+    let ScratchLake { lake, mut options, folder: _folder } = ScratchLake::new(Catalog::DuckDb);
+    let metadata = lake.metadata().to_owned();
+    lake.execute(&format!("UPDATE {metadata}.ducklake_metadata SET value = '0.3' WHERE key = 'version'")).unwrap();
+    drop(lake);
+    options.create = false;
+    for access in [Access::ReadOnly, Access::ReadWrite] {
+        options.access = access;
+        let error = Lake::open(&options).unwrap_err();
+        let LakeError::CatalogVersion { found, required, .. } = &error else { panic!("{error:?}") };
+        assert_eq!((found.as_str(), required.as_str()), ("0.3", "1.0"));
+        assert!(error.hint().unwrap().contains("AUTOMATIC_MIGRATION"));
+    }
+}
+
+#[test]
+fn sessions_of_one_lake_have_transactions_of_their_own() {
+    let scratch = ScratchLake::new(Catalog::DuckDb);
+    scratch.run("CREATE TABLE t AS SELECT 1 AS k");
+    let other = scratch.lake.another_session().unwrap();
+    let mine = scratch.lake.begin().unwrap();
+    mine.execute("CREATE TEMP TABLE staged AS SELECT 1 AS x").unwrap();
+    other.execute("INSERT INTO t VALUES (2)").unwrap();
+    assert!(other.query("FROM staged").is_err());
+    assert_eq!(mine.query_value("SELECT count(*) FROM t").unwrap(), Value::Integer(1));
+    drop(mine);
+    assert_eq!(scratch.integer("SELECT count(*) FROM t"), 2);
+}
+
+#[test]
 fn a_dropped_transaction_leaves_nothing() {
     let scratch = ScratchLake::new(Catalog::DuckDb);
     {

@@ -145,3 +145,23 @@ fn link(from: &Path, to: &Path) -> std::io::Result<()> {
 fn link(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::copy(from, to).map(|_| ())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_extension_names_the_file_and_the_folders() {
+        let extensions = Extensions {
+            folders: vec![PathBuf::from("/opt/extensions")],
+            platform: "linux_amd64".to_owned(),
+            version: "v1.5.5".to_owned(),
+        };
+        let error = extensions.missing(Extension::named("sqlite"), "no network\nand more");
+        assert_eq!(error.to_string(), "the DuckDB extension sqlite is missing: no network");
+        let hint = error.hint().unwrap();
+        for part in ["sqlite_scanner.duckdb_extension", "/opt/extensions/v1.5.5/linux_amd64"] {
+            assert!(hint.contains(part), "{hint}");
+        }
+    }
+}

@@ -113,18 +113,14 @@ impl Lake {
             CatalogKind::Postgres => self.load_extension("postgres")?,
             CatalogKind::DuckDb | CatalogKind::Other => {}
         }
-        let remote = [Some(options.catalog()), options.data_path.as_deref()];
-        if remote.into_iter().flatten().any(is_remote) && options.catalog_kind() != CatalogKind::Postgres
-            || options.data_path.as_deref().is_some_and(is_remote)
-        {
+        let catalog = Some(options.catalog()).filter(|_| options.catalog_kind() == CatalogKind::DuckDb);
+        if catalog.into_iter().chain(options.data_path.as_deref()).any(is_remote) {
             self.load_extension("httpfs")?;
         }
-        let asks_for = |word: &str| options.setup.iter().any(|statement| statement.to_ascii_lowercase().contains(word));
-        if asks_for("credential_chain") {
-            self.load_extension("aws")?;
-        }
-        if asks_for("secret") && asks_for("s3") {
-            self.load_extension("httpfs")?;
+        for statement in &options.setup {
+            for extension in extensions_of_secret(statement) {
+                self.load_extension(extension)?;
+            }
         }
         Ok(())
     }
@@ -180,4 +176,52 @@ impl Drop for Hold {
 /// Whether a path or URI is read through the network.
 fn is_remote(path: &str) -> bool {
     path.contains("://") && !path.starts_with("file:")
+}
+
+/// The extensions that a `CREATE SECRET` needs: the one that knows the type, and the one that knows the provider.
+fn extensions_of_secret(statement: &str) -> Vec<&'static str> {
+    let lower = statement.to_ascii_lowercase();
+    let words: Vec<&str> =
+        lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
+    if !words.contains(&"secret") {
+        return Vec::new();
+    }
+    let extension_of = |pair: &[&str]| match pair {
+        ["type", "s3" | "gcs" | "r2" | "http" | "huggingface"] => Some("httpfs"),
+        ["type", "azure"] => Some("azure"),
+        ["type", "postgres"] => Some("postgres"),
+        ["type", "mysql"] => Some("mysql"),
+        ["provider", "credential_chain"] => Some("aws"),
+        _ => None,
+    };
+    let mut extensions: Vec<&str> = words.windows(2).filter_map(extension_of).collect();
+    if extensions.contains(&"azure") {
+        // Azure has a provider of the same name in its own extension.
+        extensions.retain(|extension| *extension != "aws");
+    }
+    extensions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_say_which_extensions_they_need() {
+        for (statement, extensions) in [
+            ("CREATE SECRET (TYPE s3, KEY_ID 'a', SECRET 'b')", vec!["httpfs"]),
+            ("create or replace secret x (type 's3', provider credential_chain)", vec!["httpfs", "aws"]),
+            ("CREATE SECRET (TYPE azure, PROVIDER credential_chain)", vec!["azure"]),
+            ("CREATE SECRET (TYPE ducklake, METADATA_PATH 'x')", vec![]),
+            ("SET s3_region = 'eu'", vec![]),
+        ] {
+            assert_eq!(extensions_of_secret(statement), extensions, "{statement}");
+        }
+    }
+
+    #[test]
+    fn a_session_can_move_to_another_thread() {
+        fn moves<T: Send>() {}
+        moves::<Lake>();
+    }
 }

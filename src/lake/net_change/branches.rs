@@ -84,9 +84,7 @@ pub(super) fn of_pieces(
             return Err(Failure::Reread("a data file has two delete files at once".to_owned()));
         }
         let mut piece = Piece::new(transaction, table, *window)?;
-        if let Some(file) = files.first() {
-            piece.check_paths(transaction, &base, file)?;
-        }
+        piece.check_paths(transaction, &base, &files)?;
         piece.add_branches(transaction, &files, many)?;
         branches.append(&mut piece.branches);
     }
@@ -121,12 +119,17 @@ impl<'a> Piece<'a> {
         })
     }
 
-    fn check_paths(&self, transaction: &Transaction<'_>, base: &str, file: &TouchedFile) -> Result<(), Failure> {
-        let at = if file.fate == Fate::Died { self.begin } else { self.end };
-        if transaction.is_path_of(self.table.faces.table(at)?, at, base, &file.path)? {
-            return Ok(());
+    /// A wrong path would silently select nothing: one of the files below the table's folder, and one from elsewhere,
+    /// must be called as DuckLake calls them.
+    fn check_paths(&self, transaction: &Transaction<'_>, base: &str, files: &[TouchedFile]) -> Result<(), Failure> {
+        let one = |below: bool| files.iter().find(move |file| file.path.starts_with(base) == below);
+        for file in one(true).into_iter().chain(one(false)) {
+            let at = if file.fate == Fate::Died { self.begin } else { self.end };
+            if !transaction.is_path_of(self.table.faces.table(at)?, at, base, &file.path)? {
+                return Err(Failure::Reread(format!("DuckLake does not call a file of the table {}", file.path)));
+            }
         }
-        Err(Failure::Reread(format!("DuckLake does not call a file of the table {}", file.path)))
+        Ok(())
     }
 
     fn add_branches(

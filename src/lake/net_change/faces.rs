@@ -31,6 +31,10 @@ struct Wanted {
 
 impl Faces {
     pub(super) fn load(transaction: &Transaction<'_>, request: &NetChangeRequest<'_>) -> Result<Self, LakeError> {
+        if request.from > request.to {
+            let message = format!("the window ({}, {}] ends before it begins", request.from, request.to);
+            return Err(LakeError::Metadata { message });
+        }
         let history = transaction.history(request.table, request.from, request.to)?;
         // A table that is gone at `to` still has the columns that it had.
         let last = if history.identity(request.to).is_some() { request.to } else { request.from };
