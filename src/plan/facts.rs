@@ -4,7 +4,8 @@
 use std::fmt;
 
 use super::expr::Expr;
-use super::rel::{JoinKind, Rel, Scan, SetOperator, TableFunction, TableKind};
+use super::rel::{FIRST_VIRTUAL_POSITION, JoinKind, Rel, Scan, SetOperator, TableFunction, TableKind};
+use super::shape::WEIGHT_POSITION;
 
 /// A table that a plan reads, as the plan names it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -231,6 +232,14 @@ fn node_impurity(node: &Rel, stability: &dyn Fn(&str) -> Stability) -> Option<Im
         Rel::Scan(scan) if scan.kind == TableKind::DuckDb => {
             let name = format!("the table {}.{}.{} (not of the lake)", scan.catalog, scan.schema, scan.table);
             return Some(Impurity::Untracked { name });
+        }
+        Rel::Scan(scan) => {
+            let is_virtual = |position: usize| position >= FIRST_VIRTUAL_POSITION && position != WEIGHT_POSITION;
+            if let Some(at) = scan.positions.iter().position(|position| is_virtual(*position)) {
+                let name =
+                    format!("{} of {}.{} (not a column of its own)", scan.columns[at].name, scan.schema, scan.table);
+                return Some(Impurity::Untracked { name });
+            }
         }
         _ => {}
     }

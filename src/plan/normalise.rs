@@ -3,7 +3,8 @@
 //! - A CTE's definition stands in place of each reference to it (recursive ones stay).
 //! - Every maximal block of projections, filters and inner or cross joins becomes one [`InnerJoin`] (or its only leg)
 //!   under one [`Project`]: legs are flat, so N tables give N legs however the user nested them.
-//! - A predicate that reads one leg stands at that leg, where it also cuts the leg's delta.
+//! - A predicate that reads one leg stands at that leg, where it also cuts the leg's delta; one that reads the left side
+//!   of a leg's outer join or subquery alone stands on that side.
 //! - A scan at a leg reads only the columns that the block uses.
 //! - An `ORDER BY` that only orders the view's rows is dropped: a table has no order.
 //!
@@ -11,8 +12,9 @@
 //! predicate may change WHICH rows a partial expression (a cast, say) is evaluated for, as DuckDB's own optimizer does.
 
 use super::expr::{Conjunction, Expr};
+use super::pushdown;
 use super::quantified;
-use super::rel::{Cte, DependentJoin, Filter, InnerJoin, Join, JoinKind, Project, Rel, SetOperator};
+use super::rel::{Cte, DependentJoin, InnerJoin, Join, JoinKind, Project, Rel, SetOperator};
 
 /// Plans that grow beyond this when CTEs are put in place keep their CTEs (and are not derived from).
 const LARGEST_PLAN: usize = 20_000;
@@ -70,7 +72,7 @@ fn inline_ctes(rel: Rel, scope: &mut Vec<(usize, Rel)>) -> Rel {
         },
         mut other => {
             for input in other.inputs_mut() {
-                let taken = std::mem::replace(input, nothing());
+                let taken = std::mem::replace(input, Rel::nothing());
                 *input = inline_ctes(taken, scope);
             }
             other
@@ -113,10 +115,6 @@ fn number_scope(id: &mut usize, inside: &mut Rel, scope: &mut Vec<(usize, usize)
     *next += 1;
     number(inside, scope, next);
     scope.pop();
-}
-
-fn nothing() -> Rel {
-    Rel::Values(super::rel::Values { columns: Vec::new(), rows: Vec::new() })
 }
 
 /// Drops sorts between the root and the first operator to which the order of its input could matter.
@@ -170,7 +168,7 @@ pub(crate) fn flatten(rel: Rel) -> Rel {
         }
         mut other => {
             for input in other.inputs_mut() {
-                let taken = std::mem::replace(input, nothing());
+                let taken = std::mem::replace(input, Rel::nothing());
                 *input = flatten(taken);
             }
             other
@@ -308,8 +306,12 @@ impl Block {
         }
         self.resolve_marks(&mut at_leg, &above, &outputs);
         self.prune(&mut at_leg, &mut above, &mut outputs);
-        let mut legs: Vec<Rel> =
-            self.legs.into_iter().zip(at_leg).map(|(leg, predicates)| filtered(leg, predicates)).collect();
+        let mut legs: Vec<Rel> = self
+            .legs
+            .into_iter()
+            .zip(at_leg)
+            .map(|(leg, predicates)| pushdown::filtered(leg, predicates, &flatten))
+            .collect();
         let input = match legs.len() {
             1 => legs.remove(0),
             _ => Rel::InnerJoin(InnerJoin { legs, predicates: above }),
@@ -334,7 +336,7 @@ impl Block {
             let [at] = about.as_slice() else { continue };
             if let Some(demand) = quantified::demand_on(&predicates[*at], mark) {
                 predicates.remove(*at);
-                let join = std::mem::replace(&mut self.legs[leg], nothing());
+                let join = std::mem::replace(&mut self.legs[leg], Rel::nothing());
                 self.legs[leg] = flatten(quantified::keep(join, demand));
             }
         }
@@ -381,14 +383,6 @@ impl Block {
             *expr = expr.clone().with_columns(&narrowed);
         }
     }
-}
-
-/// `rel` under `predicates`, merged into a filter that is already there.
-fn filtered(rel: Rel, predicates: Vec<Expr>) -> Rel {
-    if predicates.is_empty() {
-        return rel;
-    }
-    Rel::Filter(Filter { input: Box::new(rel), predicates })
 }
 
 /// `rel` under a projection, unless the projection would change neither columns nor names.

@@ -1,7 +1,7 @@
 //! What can be asked of every [`Rel`] alike: its columns, its inputs, its scans.
 
 use super::expr::Expr;
-use super::rel::{Column, Join, JoinCondition, JoinKind, Rel, Scan, State};
+use super::rel::{Column, Join, JoinCondition, JoinKind, Rel, Scan, State, Values};
 use super::types::DataType;
 
 /// The name of the column that carries a row's weight, always the last one of a delta. A weight of +k stands for k
@@ -64,6 +64,11 @@ impl Join {
 }
 
 impl Rel {
+    /// No rows and no columns: what stands in a node's place while the node itself is taken apart.
+    pub(crate) fn nothing() -> Rel {
+        Rel::Values(Values { columns: Vec::new(), rows: Vec::new() })
+    }
+
     /// The output columns.
     pub fn columns(&self) -> Vec<Column> {
         match self {

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use crate::plan::expr::{Expr, SortKey};
 use crate::plan::rel::{
     Aggregate, Column, Cte, Distinct, FrameBound, Join, JoinKind, Limit, LimitCount, Project, Rel, Scan, SetOperation,
-    SetOperator, Sort, TableFunction, Unnest, Values, Window, WindowCall,
+    SetOperator, Sort, TableFunction, Unnest, Window, WindowCall,
 };
 
-use super::canonical_blocks::{block, conjuncts};
+use super::canonical_blocks::{block, conjuncts, exact_block};
 use super::canonical_exprs as exprs;
 
 /// `rel` in canonical form, with all its columns in their order.
@@ -43,7 +43,7 @@ fn exact(rel: &Rel, columns: &[usize]) -> Rel {
     let types = rel.columns();
     let read = |column: &usize| (String::new(), Expr::column(*column, types[*column].data_type.clone()));
     let project = Project { input: Box::new(rel.clone()), exprs: columns.iter().map(read).collect() };
-    block(&Rel::Project(project), &(0..columns.len()).collect()).rel
+    exact_block(&Rel::Project(project))
 }
 
 /// `rel` with the columns `needed`.
@@ -284,37 +284,16 @@ fn with_exprs(rel: &Rel, needed: &BTreeSet<usize>, exprs: &[Expr]) -> (Canonical
     let all = all.chain(exprs.iter().cloned()).map(|expr| (String::new(), expr));
     let project = Rel::Project(Project { input: Box::new(rel.clone()), exprs: all.collect() });
     let count = kept.len() + exprs.len();
-    let Canonical { rel, .. } = block(&project, &(0..count).collect());
-    // The same expression is one column.
-    let made: Vec<Expr> = match &rel {
-        Rel::Project(project) => project.exprs.iter().map(|(_, expr)| expr.clone()).collect(),
-        other => other.columns().into_iter().enumerate().map(|(at, one)| Expr::column(at, one.data_type)).collect(),
-    };
-    let mut unique: Vec<Expr> = Vec::new();
-    let mut place = Vec::new();
-    for expr in made {
-        let found = unique.iter().position(|known| exprs::text(known) == exprs::text(&expr));
-        place.push(found.unwrap_or(unique.len()));
-        if found.is_none() {
-            unique.push(expr);
-        }
-    }
-    let types: Vec<_> = unique.iter().map(Expr::data_type).collect();
-    let rel = match rel {
-        Rel::Project(project) => {
-            let exprs = unique.into_iter().map(|expr| (String::new(), expr)).collect();
-            Rel::Project(Project { exprs, ..project })
-        }
-        other => other,
-    };
+    let Canonical { rel, at: places } = block(&project, &(0..count).collect());
     let mut at = vec![None; columns.len()];
-    for (index, column) in kept.iter().enumerate() {
-        at[*column] = Some(place[index]);
+    for (column, place) in kept.iter().zip(&places) {
+        at[*column] = *place;
     }
-    let constant = |expr: &Expr| expr.columns().is_empty();
-    let keys = exprs.iter().zip(&place[kept.len()..]);
-    let keys = keys.map(|(expr, at)| if constant(expr) { expr.clone() } else { Expr::column(*at, types[*at].clone()) });
-    let keys = keys.collect();
+    let key = |(expr, place): (&Expr, &Option<usize>)| match place {
+        Some(place) if !expr.columns().is_empty() => Expr::column(*place, expr.data_type()),
+        _ => expr.clone(),
+    };
+    let keys = exprs.iter().zip(&places[kept.len()..]).map(key).collect();
     (Canonical { rel, at }, keys)
 }
 
@@ -423,8 +402,8 @@ fn hoisted(rel: Rel) -> Rel {
 fn without_ctes(rel: Rel, ctes: &mut Vec<Cte>) -> Rel {
     match rel {
         Rel::Cte(mut cte) => {
-            let body = std::mem::replace(&mut *cte.body, nothing());
-            *cte.definition = without_ctes(std::mem::replace(&mut *cte.definition, nothing()), ctes);
+            let body = std::mem::replace(&mut *cte.body, Rel::nothing());
+            *cte.definition = without_ctes(std::mem::replace(&mut *cte.definition, Rel::nothing()), ctes);
             ctes.push(cte);
             without_ctes(body, ctes)
         }
@@ -436,15 +415,11 @@ fn without_ctes(rel: Rel, ctes: &mut Vec<Cte>) -> Rel {
         }
         mut other => {
             for input in other.inputs_mut() {
-                *input = without_ctes(std::mem::replace(input, nothing()), ctes);
+                *input = without_ctes(std::mem::replace(input, Rel::nothing()), ctes);
             }
             other
         }
     }
-}
-
-fn nothing() -> Rel {
-    Rel::Values(Values { columns: Vec::new(), rows: Vec::new() })
 }
 
 /// Ids of CTEs and correlated joins, in the order in which the plan has them.

@@ -73,11 +73,44 @@ fn plain(data_type: DataType) -> DataType {
     }
 }
 
-/// A block in canonical form, with at least the columns `needed`.
+/// A block in canonical form with the columns `needed`, each once, in the order of their texts.
 pub(super) fn block(rel: &Rel, needed: &BTreeSet<usize>) -> Canonical {
+    let width = rel.columns().len();
+    let kept: Vec<usize> = needed.iter().copied().filter(|column| *column < width).collect();
+    let (input, outputs) = gathered(rel, &kept);
+    let mut unique = outputs.clone();
+    unique.sort_by_cached_key(text);
+    unique.dedup_by_key(|expr| text(expr));
+    let mut at = vec![None; width];
+    for (column, output) in kept.iter().zip(&outputs) {
+        at[*column] = unique.iter().position(|expr| text(expr) == text(output));
+    }
+    Canonical { rel: projected(input, unique), at }
+}
+
+/// A block in canonical form with all its columns in their order.
+pub(super) fn exact_block(rel: &Rel) -> Rel {
+    let all: Vec<usize> = (0..rel.columns().len()).collect();
+    let (input, outputs) = gathered(rel, &all);
+    projected(input, outputs)
+}
+
+/// `input` under a projection, unless that would change nothing.
+fn projected(input: Rel, exprs: Vec<Expr>) -> Rel {
+    let columns = input.columns();
+    let same = columns.len() == exprs.len()
+        && exprs.iter().enumerate().all(|(at, expr)| matches!(expr, Expr::Column { index, .. } if *index == at));
+    if same {
+        return input;
+    }
+    let exprs = exprs.into_iter().map(|expr| (String::new(), expr)).collect();
+    Rel::Project(Project { input: Box::new(input), exprs })
+}
+
+/// The legs of a block under its predicates, and the columns `kept` over them.
+fn gathered(rel: &Rel, kept: &[usize]) -> (Rel, Vec<Expr>) {
     let mut gathered = Gathered::default();
     let outputs = gathered.take(rel);
-    let kept: Vec<usize> = needed.iter().copied().filter(|column| *column < outputs.len()).collect();
     let read =
         with_columns(&BTreeSet::new(), gathered.predicates.iter().chain(kept.iter().map(|column| &outputs[*column])));
     let mut legs = Vec::new();
@@ -98,9 +131,7 @@ pub(super) fn block(rel: &Rel, needed: &BTreeSet<usize>) -> Canonical {
     }
     let put = |expr: Expr| expr.with_columns(&|column| place.get(column).copied().flatten().unwrap_or(usize::MAX));
     let predicates = conjuncts(gathered.predicates.into_iter().map(put));
-    let exprs: Vec<(String, Expr)> =
-        kept.iter().map(|column| (String::new(), exprs::canonical(put(outputs[*column].clone())))).collect();
-    let at = (0..outputs.len()).map(|column| kept.iter().position(|kept| *kept == column)).collect();
+    let outputs = kept.iter().map(|column| exprs::canonical(put(outputs[*column].clone()))).collect();
     let input = match legs.len() {
         1 => {
             let only = legs.remove(0);
@@ -108,11 +139,7 @@ pub(super) fn block(rel: &Rel, needed: &BTreeSet<usize>) -> Canonical {
         }
         _ => Rel::InnerJoin(InnerJoin { legs, predicates }),
     };
-    let columns = input.columns();
-    let same = columns.len() == exprs.len()
-        && exprs.iter().enumerate().all(|(at, (_, expr))| matches!(expr, Expr::Column { index, .. } if *index == at));
-    let rel = if same { input } else { Rel::Project(Project { input: Box::new(input), exprs }) };
-    Canonical { rel, at }
+    (input, outputs)
 }
 
 /// Conjuncts in canonical form and order, without those that are TRUE.

@@ -19,10 +19,21 @@ impl Printer<'_> {
                 self.single_join(left, join)
             }
             _ => {
-                let left = self.rows(&join.left);
+                let left = self.left_rows(join);
                 self.join_with(left, join)
             }
         }
+    }
+
+    /// The left side of a join, to which the join is added.
+    pub(super) fn left_rows(&mut self, join: &Join) -> Block {
+        let follows =
+            matches!(join.kind, JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti | JoinKind::Mark);
+        if !follows {
+            return self.rows(&join.left);
+        }
+        let lefts = join.conditions.iter().map(|condition| &condition.left);
+        self.rows_for(&join.left, &lefts.chain(&join.predicates).collect::<Vec<_>>())
     }
 
     /// A join other than a mark or single one, whose left side is printed already.

@@ -13,7 +13,7 @@ use super::quoted;
 impl Printer<'_> {
     /// A mark join whose right side stands for itself.
     pub(super) fn mark_join(&mut self, join: &Join) -> Block {
-        let mut left = self.rows(&join.left);
+        let mut left = self.left_rows(join);
         let Some(word) = subquery_comparison(&join.conditions).filter(|_| join.predicates.is_empty()) else {
             let name = self.names.fresh(&format!("{}_rows", name_of(&join.left)));
             let mut left = self.as_cte(left, &name);

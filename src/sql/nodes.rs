@@ -2,6 +2,7 @@
 //! subquery.
 
 use crate::plan::expr::Expr;
+use crate::plan::pushdown;
 use crate::plan::rel::{
     Aggregate, DependentKeys, Distinct, Filter, Limit, LimitCount, Project, Rel, Sample, Scan, SetOperation,
     SetOperator, Sort, TableFunction, TableKind, Unnest, Values, Window,
@@ -64,6 +65,14 @@ impl<'r> Printer<'r> {
     pub(super) fn rows(&mut self, rel: &Rel) -> Block {
         let block = self.block(rel);
         if block.stage == Stage::Rows && block.plain() { block } else { self.wrapped(block, name_of(rel)) }
+    }
+
+    /// The same where only the columns that `exprs` read need to be plain.
+    pub(super) fn rows_for(&mut self, rel: &Rel, exprs: &[&Expr]) -> Block {
+        let block = self.block(rel);
+        let plain = |column: usize| block.columns.get(column).is_none_or(|column| column.plain);
+        let fits = exprs.iter().flat_map(|expr| expr.columns()).all(plain);
+        if block.stage == Stage::Rows && fits { block } else { self.wrapped(block, name_of(rel)) }
     }
 
     /// `block` as a subquery.
@@ -206,6 +215,14 @@ impl<'r> Printer<'r> {
     }
 
     fn filter(&mut self, filter: &Filter) -> Block {
+        // The outer side of a correlated subquery prints as a CTE, which no predicate above it reaches any more.
+        match pushdown::filtered((*filter.input).clone(), filter.predicates.clone(), &|left| left) {
+            Rel::Filter(filter) => self.filter_above(&filter),
+            other => self.block(&other),
+        }
+    }
+
+    fn filter_above(&mut self, filter: &Filter) -> Block {
         let mut block = self.block(&filter.input);
         let fits = match block.stage {
             Stage::Rows | Stage::Groups => true,
@@ -226,7 +243,8 @@ impl<'r> Printer<'r> {
     }
 
     fn aggregate(&mut self, aggregate: &Aggregate) -> Block {
-        let mut block = self.rows(&aggregate.input);
+        let whole = Rel::Aggregate(aggregate.clone());
+        let mut block = self.rows_for(&aggregate.input, &whole.exprs());
         let texts = block.texts();
         let columns = Columns::new(&texts);
         let groups: Vec<String> = aggregate.groups.iter().map(|(_, expr)| columns.no_position(expr)).collect();

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::plan::facts::operator_name;
-use crate::plan::rel::{Rel, Values};
+use crate::plan::rel::Rel;
 
 use super::canonical::canonical;
 
@@ -52,7 +52,7 @@ fn compare(a: &Rel, b: &Rel) -> Result<(), Difference> {
 fn head(rel: &Rel) -> String {
     let mut rel = rel.clone();
     for input in rel.inputs_mut() {
-        *input = Rel::Values(Values { columns: Vec::new(), rows: Vec::new() });
+        *input = Rel::nothing();
     }
     format!("{rel:?}")
 }

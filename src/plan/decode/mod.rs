@@ -40,7 +40,7 @@ use serde_json::Value as Json;
 use thiserror::Error;
 
 use super::expr::Expr;
-use super::rel::{Column, Project, Rel, Values};
+use super::rel::{Column, Project, Rel};
 use super::types::DataType;
 
 /// The DuckDB version whose plan format this decoder knows; each version has its own.
@@ -144,7 +144,7 @@ fn rename_outputs(rel: &mut Rel, names: &[String]) {
             let exprs = names.iter().zip(columns).enumerate();
             let exprs = exprs.map(|(index, (name, column))| (name.clone(), Expr::column(index, column.data_type)));
             let exprs = exprs.collect();
-            let input = std::mem::replace(other, Rel::Values(Values { columns: Vec::new(), rows: Vec::new() }));
+            let input = std::mem::replace(other, Rel::nothing());
             *other = Rel::Project(Project { input: Box::new(input), exprs });
         }
     }
