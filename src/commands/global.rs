@@ -90,7 +90,10 @@ impl Session {
 
     /// Opens the lake.
     pub(super) fn open(&self, access: Access) -> Result<OpenLake<'_>, Failure> {
-        self.open_with(&LakeOptions { access, ..self.options()? })
+        let options = self.options()?;
+        // A catalog that is attached to be read only cannot be migrated.
+        let access = if options.migrate { Access::ReadWrite } else { access };
+        self.open_with(&LakeOptions { access, ..options })
     }
 
     /// Opens the lake of `options`.

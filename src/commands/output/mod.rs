@@ -137,12 +137,10 @@ fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
-/// How wide a line may be: the terminal's width, and 80 where there is none.
+/// How wide a line may be: the terminal's width, and 80 where there is none that is known and usable.
 fn columns() -> usize {
-    const WITHOUT_TERMINAL: usize = 80;
-    if io::stdout().is_terminal() {
-        comfy_table::Table::new().width().map_or(WITHOUT_TERMINAL, usize::from).max(40)
-    } else {
-        WITHOUT_TERMINAL
-    }
+    const USUAL: usize = 80;
+    const NARROWEST: usize = 40;
+    let terminal = if io::stdout().is_terminal() { comfy_table::Table::new().width() } else { None };
+    terminal.map(usize::from).filter(|width| *width >= NARROWEST).unwrap_or(USUAL)
 }
