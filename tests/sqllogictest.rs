@@ -14,16 +14,21 @@ use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner};
 
 #[test]
 fn scripts_hold() {
-    let mut failures = Vec::new();
     let scripts = scripts(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/slt")));
     assert!(!scripts.is_empty());
-    for script in scripts {
-        let mut runner = Runner::new(|| async { Ok(ScriptLake::new()) });
-        if let Err(error) = runner.run_file(&script) {
-            failures.push(format!("{error}"));
-        }
-    }
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let failures: Vec<String> = std::thread::scope(|scope| {
+        let shares = scripts.chunks(scripts.len().div_ceil(workers));
+        let running: Vec<_> = shares.map(|share| scope.spawn(|| share.iter().filter_map(run).collect())).collect();
+        running.into_iter().flat_map(|worker| -> Vec<String> { worker.join().unwrap() }).collect()
+    });
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+/// Runs a script on a lake of its own; says what is wrong with it.
+fn run(script: &PathBuf) -> Option<String> {
+    let mut runner = Runner::new(|| async { Ok(ScriptLake::new()) });
+    runner.run_file(script).err().map(|error| error.to_string())
 }
 
 fn scripts(folder: &Path) -> Vec<PathBuf> {
