@@ -385,27 +385,33 @@ pub(super) fn live(table: &str, at: SnapshotId) -> String {
     format!("{table}.begin_snapshot <= {at} AND ({table}.end_snapshot IS NULL OR {at} < {table}.end_snapshot)")
 }
 
+/// The beginning of a statement: `s`, the commits of a window, and `change`, the tables that they may have changed.
+pub(super) fn changes_of(metadata: &str, from: SnapshotId, to: SnapshotId) -> String {
+    // Quoted names go first, for they may hold anything. A token that is not known to leave a table's rows alone
+    // counts as a change of the table that it names.
+    format!(
+        r#"WITH s AS (
+            SELECT snapshot_id, changes_made FROM {metadata}.ducklake_snapshot_changes
+            WHERE snapshot_id > {from} AND snapshot_id <= {to}
+        ), token AS (
+            SELECT snapshot_id, trim(unnest(string_split(
+                regexp_replace(coalesce(changes_made, ''), '"([^"]|"")*"', '', 'g'), ','))) AS x FROM s
+        ), change AS (
+            SELECT snapshot_id, TRY_CAST(split_part(x, ':', 2) AS BIGINT) AS id FROM token
+            WHERE regexp_full_match(x, '[a-z_]+:[0-9]+') AND split_part(x, ':', 1) NOT IN (
+                'inline_flush', 'flushed_inlined', 'merge_adjacent', 'rewrite_delete', 'compacted_table',
+                'dropped_schema', 'dropped_view', 'altered_view', 'dropped_scalar_macro', 'dropped_table_macro')
+        )"#
+    )
+}
+
 impl Transaction<'_> {
     /// The tables that the commits after `from`, up to `to`, may have changed: one query for all views of a lake.
     pub fn changed_tables(&self, from: SnapshotId, to: SnapshotId) -> Result<ChangedTables, LakeError> {
-        let metadata = self.metadata();
-        // Quoted names go first, for they may hold anything. A token that is not known to leave a table's rows alone
-        // counts as a change of the table that it names.
         let rows = self.query(&format!(
-            r#"WITH s AS (
-                SELECT changes_made FROM {metadata}.ducklake_snapshot_changes
-                WHERE snapshot_id > {from} AND snapshot_id <= {to}
-            ), token AS (
-                SELECT unnest(string_split(regexp_replace(coalesce(changes_made, ''), '"([^"]|"")*"', '', 'g'), ',')) AS x
-                FROM s
-            )
-            SELECT NULL::BIGINT, (SELECT count(*) FROM s)::BIGINT
-            UNION ALL
-            SELECT DISTINCT TRY_CAST(split_part(x, ':', 2) AS BIGINT), NULL::BIGINT FROM token
-            WHERE regexp_full_match(trim(x), '[a-z_]+:[0-9]+') AND split_part(trim(x), ':', 1) NOT IN (
-                'inline_flush', 'flushed_inlined', 'merge_adjacent', 'rewrite_delete', 'compacted_table',
-                'dropped_schema', 'dropped_view', 'altered_view', 'dropped_scalar_macro', 'dropped_table_macro')
-            ORDER BY 1"#
+            "{} SELECT NULL::BIGINT, (SELECT count(*) FROM s)::BIGINT \
+             UNION ALL SELECT DISTINCT id, NULL::BIGINT FROM change ORDER BY 1",
+            changes_of(self.metadata(), from, to)
         ))?;
         let mut changed = ChangedTables { tables: BTreeSet::new(), complete: from >= to };
         for row in &rows.rows {

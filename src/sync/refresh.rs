@@ -86,6 +86,7 @@ struct Refresh<'a> {
     progress: &'a Progress<'a>,
     temporary: &'a Temporary,
     view: View,
+    plan: registry::PlanText,
     state: ViewState,
     /// The view's table, unless it is gone.
     table: Option<TableIdentity>,
@@ -104,8 +105,8 @@ impl<'a> Refresh<'a> {
         temporary: &'a Temporary,
     ) -> Result<Refresh<'a>, SyncError> {
         let started = Instant::now();
-        let view = registry::view_by_id(transaction, request.view)?;
-        let view = view.ok_or_else(|| ViewError::Unknown { view: request.name.clone(), known: Vec::new() })?;
+        let view = registry::view_with_plan(transaction, request.view)?;
+        let (view, plan) = view.ok_or_else(|| ViewError::Unknown { view: request.name.clone(), known: Vec::new() })?;
         let state = registry::state(transaction, &view)?;
         let table = registry::table(transaction, &view, &state)?;
         let (target, windows) = windows(transaction, request, &view, &state)?;
@@ -120,7 +121,20 @@ impl<'a> Refresh<'a> {
             })
             .collect();
         report.terms = Terms::new(view.class.terms, 0);
-        Ok(Refresh { transaction, request, progress, temporary, view, state, table, windows, target, started, report })
+        Ok(Refresh {
+            transaction,
+            request,
+            progress,
+            temporary,
+            view,
+            plan,
+            state,
+            table,
+            windows,
+            target,
+            started,
+            report,
+        })
     }
 
     /// The rest of the refresh; says whether there is something to commit.
@@ -170,7 +184,7 @@ impl<'a> Refresh<'a> {
 
     /// The stored plan, if it can be printed.
     fn plan(&self) -> Result<(serde_json::Value, Option<Rel>), SyncError> {
-        let plan = registry::plan(self.transaction, &self.view)?;
+        let plan = self.plan.parse(&self.view.name)?;
         let understood = if self.view.class.printable {
             let understood = understand(self.transaction, &plan, self.view.created, &self.view.duckdb_version);
             understood.ok().map(|understood| understood.rel)
@@ -322,7 +336,7 @@ impl<'a> Refresh<'a> {
         }
         if table.is_none() {
             // Its id is known once it is committed; until then it is found by the name that the entry has.
-            let plan = registry::plan(self.transaction, &self.view)?;
+            let plan = self.plan.parse(&self.view.name)?;
             registry::write_view(self.transaction, &self.view, &plan)?;
         }
         let (inserted, deleted) = apply::replace(self.transaction, &self.view, &target, rows)?;

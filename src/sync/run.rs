@@ -7,7 +7,7 @@ use super::event::{Event, Observer, Step};
 use super::refresh::{Request, milliseconds, refresh};
 use super::report::{Method, Report, SourceReport, Terms, ViewReport};
 use super::{Progress, SyncError};
-use crate::lake::{ChangedTables, Lake, LakeError, SnapshotId, TableId, Transaction};
+use crate::lake::{Lake, LakeError, SnapshotId, TableId, Transaction};
 use crate::view::{
     Graph, ObservedView, View, ViewError, ViewId, ViewName, dependency_order, misfit, registry, retrying,
 };
@@ -99,30 +99,25 @@ impl Overview {
         Ok(overview)
     }
 
-    /// One query per distinct watermark, of which there are few: views that were refreshed together share theirs.
+    /// Asks once for the last change of every table, and compares with every watermark.
     fn find_quiet(&self, transaction: &Transaction<'_>) -> Result<BTreeSet<ViewId>, LakeError> {
-        let newest = transaction.snapshot();
-        let mut changed = BTreeMap::new();
-        let mut quiet = BTreeSet::new();
+        let own: BTreeMap<&ViewId, TableId> = self.tables.iter().map(|(table, id)| (id, *table)).collect();
+        let mut watermarks = BTreeMap::new();
         for id in &self.order {
             let (Some(view), Some(observed)) = (self.views.get(id), self.observed.get(id)) else { continue };
-            let own = self.tables.iter().find(|(_, owner)| *owner == id).map(|(table, _)| (*table, observed.landed));
-            let Some(own) = own.filter(|_| !view.class.untracked) else { continue };
-            let mut is_quiet = true;
-            for (table, from) in observed.sources.iter().map(|source| (source.id, source.to)).chain([own]) {
-                if from < newest && !changed.contains_key(&from) {
-                    changed.insert(from, transaction.changed_tables(from, newest)?);
-                }
-                let unchanged = changed
-                    .get(&from)
-                    .is_none_or(|changed: &ChangedTables| changed.complete && !changed.tables.contains(&table));
-                is_quiet &= from <= newest && unchanged;
-            }
-            if is_quiet {
-                quiet.insert(id.clone());
+            if let (Some(table), false) = (own.get(id), view.class.untracked) {
+                let sources = observed.sources.iter().map(|source| (source.id, source.to));
+                watermarks.insert(id, sources.chain([(*table, observed.landed)]).collect::<Vec<_>>());
             }
         }
-        Ok(quiet)
+        let Some(oldest) = watermarks.values().flatten().map(|(_, from)| *from).min() else {
+            return Ok(BTreeSet::new());
+        };
+        let changes = transaction.last_changes(oldest)?;
+        let quiet = watermarks.into_iter().filter(|(_, watermarks)| {
+            watermarks.iter().all(|(table, from)| changes.since(*table, *from) == Some(false))
+        });
+        Ok(quiet.map(|(id, _)| id.clone()).collect())
     }
 
     /// Makes good what a creation could not do in its own transaction.

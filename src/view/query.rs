@@ -167,11 +167,16 @@ pub(crate) fn current_sql(rel: &Rel) -> String {
 
 /// Prints the plan, has DuckDB bind that, and compares the two plans: what is maintained must be what was asked for.
 fn self_check(transaction: &Transaction<'_>, understood: &Understood, version: &str) -> Result<(), Obstacle> {
-    let failed = |reason: String| Obstacle { operator: "the printed plan".to_owned(), reason };
+    let failed = |operator: &str, reason: String| Obstacle { operator: operator.to_owned(), reason };
     let printed = current_sql(&understood.rel);
-    let plan = transaction.bound_plan(&printed).map_err(|error| failed(format!("does not bind: {error}")))?;
+    let plan = transaction
+        .bound_plan(&printed)
+        .map_err(|error| failed("the printed plan", format!("does not bind: {error}")))?;
     let again = understand(transaction, &plan, transaction.snapshot(), version)?;
-    sql::same_meaning(&understood.rel, &again.rel).map_err(|difference| failed(format!("{difference:?}")))
+    sql::same_meaning(&understood.rel, &again.rel).map_err(|difference| {
+        tracing::debug!(%difference, "self-check");
+        failed(&difference.operator, "its printed form, bound again, is not plainly the same plan".to_owned())
+    })
 }
 
 /// Compares the rows of the maintained query with those of the user's SQL.

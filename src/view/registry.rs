@@ -10,6 +10,7 @@
 //! from both taking effect, while refreshes of different views never meet.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -100,15 +101,36 @@ fn view(row: &[Value]) -> Result<View, ViewError> {
     })
 }
 
+/// The same with its bound plan, still as text.
+pub(crate) fn view_with_plan(
+    transaction: &Transaction<'_>,
+    id: &ViewId,
+) -> Result<Option<(View, PlanText)>, ViewError> {
+    let (table, id) = (registry_table(transaction, "views"), literal(id.as_str()));
+    let rows = transaction.query(&format!("SELECT plan, {VIEW_FIELDS} FROM {table} WHERE id = {id}"))?.rows;
+    let Some((plan, fields)) = rows.first().and_then(|row| row.split_first()) else { return Ok(None) };
+    Ok(Some((view(fields)?, PlanText(plan.as_str()?.to_owned()))))
+}
+
 /// The bound plan of a view.
 pub fn plan(transaction: &Transaction<'_>, view: &View) -> Result<serde_json::Value, ViewError> {
     let sql =
         format!("SELECT plan FROM {} WHERE id = {}", registry_table(transaction, "views"), literal(view.id.as_str()));
-    let text = transaction.query_value(&sql)?;
-    let mut reader = serde_json::Deserializer::from_str(text.as_str()?);
-    // A plan has several levels per join; how deep it may be was settled when DuckDB bound it.
-    reader.disable_recursion_limit();
-    serde::Deserialize::deserialize(&mut reader).map_err(|error| ViewError::registry(&view.name.to_string(), error))
+    PlanText(transaction.query_value(&sql)?.as_str()?.to_owned()).parse(&view.name)
+}
+
+/// A bound plan as the registry keeps it.
+#[derive(Debug, Clone)]
+pub(crate) struct PlanText(String);
+
+impl PlanText {
+    /// Reads it.
+    pub(crate) fn parse(&self, view: &ViewName) -> Result<serde_json::Value, ViewError> {
+        let mut reader = serde_json::Deserializer::from_str(&self.0);
+        // A plan has several levels per join; how deep it may be was settled when DuckDB bound it.
+        reader.disable_recursion_limit();
+        serde::Deserialize::deserialize(&mut reader).map_err(|error| ViewError::registry(&view.to_string(), error))
+    }
 }
 
 /// Writes a view's definition, in place of an older one with the same id.
@@ -189,7 +211,7 @@ pub(crate) fn write_state(
 pub(crate) fn append_refresh(lake: &Lake, view: &View, record: &RefreshRecord) -> Result<(), ViewError> {
     let optional = |text: &Option<String>| text.as_ref().map_or_else(|| "NULL".to_owned(), |text| literal(text));
     lake.execute(&format!(
-        "INSERT INTO {} VALUES ({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, now() AT TIME ZONE 'UTC', {})",
+        "INSERT INTO {} VALUES ({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, make_timestamp({}), {})",
         registry_table(lake, "refreshes"),
         literal(view.id.as_str()),
         literal(&view.name.to_string()),
@@ -203,9 +225,19 @@ pub(crate) fn append_refresh(lake: &Lake, view: &View, record: &RefreshRecord) -
         record.rows_inserted,
         record.rows_deleted,
         record.elapsed_ms,
+        microseconds(),
         literal(&record.commit_id),
     ))?;
     Ok(())
+}
+
+/// How much of the history a sync looks at.
+const LOOKED_BACK: Duration = Duration::from_hours(30 * 24);
+
+/// Now, in microseconds since 1970. The engine's own clock would need its time zones for it, which takes longer than the
+/// statement.
+fn microseconds() -> u128 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_micros()
 }
 
 /// What is known of each view's last refresh: enough to see, without a read per view, which of them may have something
@@ -218,8 +250,9 @@ pub fn observed(transaction: &Transaction<'_>, views: &[View]) -> Result<BTreeMa
     }
     let sql = format!(
         "SELECT view_id, max(snapshot_id), arg_max(snapshot, snapshot_id), arg_max(sources, snapshot_id) \
-         FROM {} WHERE refreshed_at >= now() AT TIME ZONE 'UTC' - INTERVAL 30 DAY GROUP BY view_id ORDER BY view_id",
-        registry_table(transaction, "refreshes")
+         FROM {} WHERE refreshed_at >= make_timestamp({}) GROUP BY view_id ORDER BY view_id",
+        registry_table(transaction, "refreshes"),
+        microseconds().saturating_sub(LOOKED_BACK.as_micros())
     );
     for row in &transaction.query(&sql)?.rows {
         let [id, landed, snapshot, sources] = row.as_slice() else {
