@@ -232,7 +232,7 @@ pub(crate) fn append_refresh(lake: &Lake, view: &View, record: &RefreshRecord) -
 }
 
 /// How much of the history a sync looks at.
-const LOOKED_BACK: Duration = Duration::from_hours(30 * 24);
+const LOOKED_BACK: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Now, in microseconds since 1970. The engine's own clock would need its time zones for it, which takes longer than the
 /// statement.
