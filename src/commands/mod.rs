@@ -1,6 +1,6 @@
 //! The command line: arguments in, printed results and an exit code out.
 //!
-//! One file per command. Only [`output`] prints.
+//! One file per command. Only `output` prints.
 
 mod apply;
 mod configuration;

@@ -93,6 +93,9 @@ impl Apply {
                 }
             }
             views.push(applied);
+            if session.interrupts.signal().is_some() {
+                break;
+            }
         }
         // What could not be created may be the reason why a view is no longer defined: nothing is dropped then.
         if self.prune && exit == Exit::Done {

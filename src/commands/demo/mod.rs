@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::failure::{Exit, Failure};
 use super::global::Session;
-use crate::lake::{Lake, LakeOptions};
+use crate::lake::Lake;
 use folder::Folder;
 use story::Story;
 
@@ -111,7 +111,7 @@ impl Demo {
         options.uri = format!("ducklake:{}", folder.path().join("retail.ducklake").display());
         options.data_path = Some(format!("{}/", folder.path().join("data").display()));
         options.create = true;
-        let lake = session.open_with(&LakeOptions { ..options })?;
+        let lake = session.open_with(&options)?;
         run_all(&lake, statements(RETAIL))?;
         let mut story = Story::new(&lake, session);
         story.the_lake()?;
