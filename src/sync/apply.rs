@@ -7,7 +7,7 @@
 
 use super::SyncError;
 use super::failpoint::pass;
-use super::rows::{keys, names, same_row};
+use super::rows::{column_of, equal_row, keys, names, same_row};
 use super::temporary::{Temporary, qualified};
 use crate::lake::{LakeError, Transaction, Value, identifier, literal};
 use crate::plan::WEIGHT;
@@ -100,17 +100,11 @@ pub(crate) fn find(
     }
     let table = temporary.name("match");
     let columns = address.columns();
-    let weight = identifier(WEIGHT);
-    let (rows, bounds) = (names(&view.columns), bounds(transaction, view, delta)?);
+    let bounds = bounds(transaction, view, delta)?;
     let sql = format!(
-        "CREATE TEMP TABLE {} AS SELECT {columns} FROM (\
-         SELECT {columns}, d.{weight} AS weight, row_number() OVER (PARTITION BY {} ORDER BY {columns}) AS copy \
-         FROM (SELECT {rows}, {columns} FROM {target}{bounds}) AS v \
-         JOIN (SELECT {rows}, {weight} FROM {} WHERE {weight} < 0) AS d ON {}) WHERE copy <= -weight",
+        "CREATE TEMP TABLE {} AS {}",
         identifier(&table),
-        keys("d", &view.columns).join(", "),
-        qualified(&delta.table),
-        same_row("v", "d", &view.columns),
+        matching(&view.columns, columns, &format!("{target}{bounds}"), &qualified(&delta.table))
     );
     transaction.execute(&sql)?;
     let found = transaction.query_value(&format!("SELECT count(*) FROM {}", qualified(&table)))?.as_u64()?;
@@ -118,6 +112,40 @@ pub(crate) fn find(
         return Err(SyncError::RowsMissing { view: view.name.clone(), expected: delta.deleted, found });
     }
     Ok(Match::Rows { address: columns, table })
+}
+
+/// The addresses of the rows of `target` that the negative rows of `delta` take away. Copies of the very same row come
+/// first; for want of them, rows that compare equal: Parquet's dictionary keeps one of several equal values (DuckDB
+/// 1.5.5), so that a view may hold `30 days` where `1 month` was written.
+fn matching(columns: &[ViewColumn], address: &str, target: &str, delta: &str) -> String {
+    let (rows, weight) = (names(columns), identifier(WEIGHT));
+    let gone = format!("SELECT {rows}, {weight} FROM {delta} WHERE {weight} < 0");
+    if !columns.iter().any(|column| column.inexact) {
+        return format!(
+            "SELECT {address} FROM (\
+             SELECT {address}, d.{weight} AS weight, row_number() OVER (PARTITION BY {} ORDER BY {address}) AS copy \
+             FROM (SELECT {rows}, {address} FROM {target}) AS v JOIN ({gone}) AS d ON {}) WHERE copy <= -weight",
+            keys("d", columns).join(", "),
+            same_row("v", "d", columns),
+        );
+    }
+    let equal = |one: &str| columns.iter().map(|column| column_of(one, column)).collect::<Vec<_>>().join(", ");
+    format!(
+        "WITH gone AS MATERIALIZED ({gone}), \
+         classes AS (SELECT {rows}, sum({weight}) AS {weight} FROM gone GROUP BY {rows}), \
+         held AS (SELECT {}, v.{address_of_v}, c.{weight} AS class_weight, row_number() OVER (PARTITION BY {} ORDER BY {address}) AS copy \
+         FROM (SELECT {rows}, {address} FROM {target}) AS v JOIN classes AS c ON {}), \
+         ranked AS (SELECT {address}, class_weight, row_number() OVER (PARTITION BY {} \
+         ORDER BY copy <= -coalesce(g.{weight}, 0) DESC, {address}) AS place \
+         FROM held AS h LEFT JOIN gone AS g ON {}) \
+         SELECT {address} FROM ranked WHERE place <= -class_weight",
+        equal("v"),
+        keys("v", columns).join(", "),
+        equal_row("v", "c", columns),
+        equal("h"),
+        same_row("h", "g", columns),
+        address_of_v = address.replace(", ", ", v."),
+    )
 }
 
 /// A condition that every row to delete fulfils and that DuckLake can skip files by; empty if there is none.

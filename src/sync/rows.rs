@@ -19,7 +19,8 @@ pub(crate) fn keys(relation: &str, columns: &[ViewColumn]) -> Vec<String> {
     keys
 }
 
-fn column_of(relation: &str, column: &ViewColumn) -> String {
+/// A column of a relation (an alias).
+pub(crate) fn column_of(relation: &str, column: &ViewColumn) -> String {
     format!("{relation}.{}", identifier(&column.name))
 }
 
@@ -36,6 +37,12 @@ fn distinction(relation: &str, column: &ViewColumn) -> Option<String> {
 /// The condition that a row of `one` and a row of `other` are the same row; NULLs are equal.
 pub(crate) fn same_row(one: &str, other: &str, columns: &[ViewColumn]) -> String {
     let pairs = keys(one, columns).into_iter().zip(keys(other, columns));
+    pairs.map(|(one, other)| format!("{one} IS NOT DISTINCT FROM {other}")).collect::<Vec<_>>().join(" AND ")
+}
+
+/// The condition that the rows compare equal, column by column.
+pub(crate) fn equal_row(one: &str, other: &str, columns: &[ViewColumn]) -> String {
+    let pairs = columns.iter().map(|column| (column_of(one, column), column_of(other, column)));
     pairs.map(|(one, other)| format!("{one} IS NOT DISTINCT FROM {other}")).collect::<Vec<_>>().join(" AND ")
 }
 

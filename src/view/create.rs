@@ -28,6 +28,14 @@ pub struct Creation {
     pub check: bool,
 }
 
+impl Creation {
+    /// A new view, maintained as suits it.
+    pub fn new(name: ViewName, sql: impl Into<String>) -> Creation {
+        let strategy = Strategy::Auto;
+        Creation { name, sql: sql.into(), or_replace: false, if_not_exists: false, strategy, check: false }
+    }
+}
+
 /// What became of a [`Creation`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -133,6 +141,12 @@ fn create_once(lake: &Lake, creation: &Creation) -> Result<Created, ViewError> {
     if let Some(old) = old {
         refuse_cycle(&transaction, old, &known, &sources)?;
     }
+    if !registry::schema_exists(&transaction)? {
+        // Nothing is wrong with the view, so the schema will be needed; the look at everything is then taken again.
+        transaction.rollback()?;
+        registry::create_schema(lake)?;
+        return create_once(lake, creation);
+    }
     let replaced = Replaced { view: old, table };
     let rows = write(&transaction, &view, &bound, &replaced, &known, &sources, started)?;
     transaction.commit()?;
@@ -157,7 +171,7 @@ fn write(
     started: Instant,
 ) -> Result<u64, ViewError> {
     if !registry::exists(transaction)? {
-        registry::create_schema(transaction)?;
+        registry::create_tables(transaction)?;
     }
     let kept_table = make_table(transaction, view, replaced, known)?;
     let rows = fill(transaction, view, bound)?;
