@@ -171,8 +171,10 @@ impl<'c> Columns<'c> {
             return (slice, true);
         }
         let mut arguments: Vec<String> = Vec::new();
-        for argument in &call.arguments {
-            let value = self.print(&argument.value, lambdas).0;
+        let decimals = decimals::operands(call);
+        for (index, argument) in call.arguments.iter().enumerate() {
+            let value = decimals.map_or(&argument.value, |operands| operands[index.min(1)]);
+            let value = self.print(value, lambdas).0;
             arguments.push(match &argument.name {
                 Some(name) => format!("{} := {value}", quoted(name)),
                 None => value,
@@ -190,6 +192,8 @@ impl<'c> Columns<'c> {
         match (call.name.as_str(), &call.qualifier) {
             ("list_value", None) => (format!("[{arguments}]"), true),
             ("row", None) => (format!("row({arguments})"), true),
+            // Its type depends on whether its arguments are literals.
+            ("equi_width_bins", None) => (format!("CAST(equi_width_bins({arguments}) AS {})", call.data_type), true),
             // Its own type is that of a bare NULL.
             ("error", None) if call.data_type != DataType::Null => {
                 (format!("CAST(error({arguments}) AS {})", call.data_type), true)

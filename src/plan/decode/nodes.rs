@@ -89,9 +89,18 @@ impl Decoder<'_> {
     /// An expression with the name that the statement gives it, or a telling one.
     fn named_expr(&mut self, json: &Json, slots: &[Slot]) -> Result<(String, Expr), DecodeError> {
         let expr = self.expr(json, Scope::Row(slots))?;
-        let alias = self.text(self.object(json, "an expression")?, "alias")?;
+        let alias = self.alias(json)?;
         let name = if alias.is_empty() { telling_name(&expr, slots) } else { alias.to_owned() };
         Ok((name, expr))
+    }
+
+    /// The name that the statement gives to an expression; a cast that the binder put around it has none.
+    fn alias<'j>(&self, json: &'j Json) -> Result<&'j str, DecodeError> {
+        let fields = self.object(json, "an expression")?;
+        match (self.text(fields, "alias")?, fields.get("child")) {
+            ("", Some(child)) if self.text(fields, "expression_class")? == "BOUND_CAST" => self.alias(child),
+            (alias, _) => Ok(alias),
+        }
     }
 
     fn filter(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
