@@ -17,5 +17,7 @@ SELECT [], [1, 2], [1, NULL], [[1], []], ['a'], [1.5, 2], {'a': 1}, {'a': {'b': 
 
 SELECT getvariable('int') AS a, getvariable('big') AS b, getvariable('dec') AS c, getvariable('day') AS d, getvariable('stamp') AS e, getvariable('tz') AS f, getvariable('span') AS g, getvariable('uuid') AS h, getvariable('list') AS i, getvariable('struct') AS j, getvariable('map') AS k, getvariable('blob') AS l, getvariable('enum') AS m, getvariable('pair') AS n, getvariable('real') AS o, getvariable('json') AS p, getvariable('none') AS q, getvariable('empty') AS r, getvariable('wide') AS s, getvariable('tod') AS t, getvariable('ns') AS u, getvariable('fixed') AS v, getvariable('nested') AS w
 
--- refused: a cast to GEOMETRY
+-- refused: a cast to STRUCT
+SELECT NULL::STRUCT(a INTEGER) AS s, coalesce(NULL, row(1, 2), row(1.5, 3)) AS r
+
 SELECT 'POINT (1 2)'::GEOMETRY AS g

@@ -148,11 +148,10 @@ impl Decoder<'_> {
     }
 }
 
-/// Can a cast to the type be written down? An unnamed struct and a geometry's coordinate reference system (which the
-/// plan does not tell) cannot.
+/// Can a cast to the type be written down? One to a struct without names cannot. A geometry's coordinate reference
+/// system, which the plan does not tell, is lost from the type by a printed cast, but not from the value.
 pub(super) fn castable(data_type: &DataType) -> bool {
     match data_type {
-        DataType::Geometry { .. } => false,
         DataType::List(element) | DataType::Array(element, _) => castable(element),
         DataType::Struct(members) | DataType::Union(members) => {
             members.iter().all(|(name, member)| !name.is_empty() && castable(member))
