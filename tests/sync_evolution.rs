@@ -241,7 +241,7 @@ fn our_tables_are_left_alone_by_maintenance() {
     let set = world.rows(
         "SELECT scope, key, value FROM __ducklake_metadata_lake.ducklake_metadata WHERE scope IS NOT NULL ORDER BY ALL",
     );
-    assert_eq!(set, ["schema|auto_compact|false", "schema|data_inlining_row_limit|100", "table|auto_compact|false"]);
+    assert_eq!(set, ["schema|auto_compact|false", "table|auto_compact|false"]);
 }
 
 fn list(range: std::ops::Range<u64>) -> String {

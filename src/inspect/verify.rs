@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::lake::{Lake, LakeError, SnapshotId, Transaction, Value, identifier};
+use crate::lake::{Lake, LakeError, SnapshotId, TableId, Transaction, Value, identifier};
 use crate::plan::WEIGHT;
 use crate::sync::SyncError;
 use crate::sync::recompute::{self, Query};
@@ -85,6 +85,8 @@ fn verify_view(lake: &Lake, view: &View, samples: usize) -> Result<Verification,
     let state = registry::state(&transaction, view)?;
     let table =
         registry::table(&transaction, view, &state)?.ok_or_else(|| SyncError::TableGone { view: view.name.clone() })?;
+    let tables: Vec<TableId> = state.sources.iter().map(|source| source.table).collect();
+    transaction.read_all_files_of_late_buckets(&tables)?;
     let query = query_at_watermarks(&transaction, view, &state)?;
     let statement = |error| SyncError::Statement { view: view.name.clone(), source: Box::new(error) };
     let temporary = Temporary::default();

@@ -6,6 +6,7 @@
 use super::{
     LakeError, SnapshotId, TableId, Transaction,
     catalog::{VIRTUAL_COLUMNS, live},
+    opening::DISABLED_OPTIMIZERS,
 };
 use std::fmt;
 
@@ -102,6 +103,27 @@ impl Transaction<'_> {
             fail(Guard::VirtualColumnName, true, format!("column {name}"));
         }
         Ok(failures)
+    }
+
+    /// If any of `tables` got bucket partitioning when it had files already, makes DuckDB read all files from here on, in
+    /// every session of its instance: reads by a key, from a constant or from a join, skip the older files (DuckDB 1.5.5).
+    pub fn read_all_files_of_late_buckets(&self, tables: &[TableId]) -> Result<(), LakeError> {
+        if tables.is_empty() {
+            return Ok(());
+        }
+        let metadata = self.metadata();
+        let ids = tables.iter().map(TableId::to_string).collect::<Vec<_>>().join(", ");
+        let late = self.query_value(&format!(
+            "SELECT count(*) > 0 FROM {metadata}.ducklake_partition_column pc \
+             JOIN {metadata}.ducklake_data_file f USING (table_id) \
+             WHERE pc.table_id IN ({ids}) AND pc.transform LIKE 'bucket%' \
+             AND f.partition_id IS DISTINCT FROM pc.partition_id"
+        ))?;
+        if late.as_bool()? {
+            let more = "filter_pushdown,join_filter_pushdown";
+            self.batch(&format!("SET GLOBAL disabled_optimizers = '{DISABLED_OPTIMIZERS},{more}'"))?;
+        }
+        Ok(())
     }
 
     /// Data files with more than one delete file at a snapshot.

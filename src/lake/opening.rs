@@ -18,7 +18,7 @@ use std::{
 
 /// Optimizers that make reads of old versions (`statistics_propagation`) or shapes that delta plans have
 /// (`common_subplan`, `deliminator`) return wrong rows in DuckDB 1.5.5.
-const DISABLED_OPTIMIZERS: &str = "statistics_propagation,common_subplan,deliminator";
+pub(super) const DISABLED_OPTIMIZERS: &str = "statistics_propagation,common_subplan,deliminator";
 
 impl Lake {
     /// Opens a lake in a DuckDB of its own.

@@ -155,6 +155,10 @@ impl<'a> Refresh<'a> {
             &mut self.report.guards,
         )?;
         self.report.phases.net_change_ms = milliseconds(self.started);
+        if choice != Choice::Noop {
+            let tables: Vec<TableId> = self.windows.iter().map(|window| window.source.table).collect();
+            self.transaction.read_all_files_of_late_buckets(&tables)?;
+        }
         match choice {
             Choice::Noop => Ok(self.noop(None)),
             Choice::Incremental { whole } => self.incremental(&whole),

@@ -123,10 +123,12 @@ fn create_once(lake: &Lake, creation: &Creation) -> Result<Created, ViewError> {
         let (view, obstacle) = (creation.name.clone(), Box::new(obstacle.clone()));
         return Err(ViewError::NotIncremental { view, obstacle });
     }
+    let sources = sources::resolve(&transaction, &creation.name, &bound.binding, transaction.snapshot())?;
+    let tables: Vec<TableId> = sources.iter().map(|source| source.table).collect();
+    transaction.read_all_files_of_late_buckets(&tables)?;
     if creation.check {
         query::check(&transaction, &creation.name, &bound)?;
     }
-    let sources = sources::resolve(&transaction, &creation.name, &bound.binding, transaction.snapshot())?;
     let view = View {
         id: old.map_or_else(ViewId::random, |view| view.id.clone()),
         name: creation.name.clone(),

@@ -388,7 +388,6 @@ pub fn protect(transaction: &Transaction<'_>, tables: &[(TableId, ViewName)]) ->
     if !is_set("schema", None) {
         let schema = literal(SCHEMA);
         transaction.execute(&format!("CALL {alias}.set_option('auto_compact', false, schema => {schema})"))?;
-        transaction.execute(&format!("CALL {alias}.set_option('data_inlining_row_limit', 100, schema => {schema})"))?;
         changed = true;
     }
     for (table, name) in tables {

@@ -19,6 +19,13 @@ pub struct Fixture {
     pub steps: Vec<Step>,
 }
 
+impl Fixture {
+    /// Whether any table is partitioned by buckets.
+    pub fn has_buckets(&self) -> bool {
+        self.steps.iter().flat_map(|step| &step.statements).any(|statement| statement.contains("bucket("))
+    }
+}
+
 /// One commit: a statement, or the statements of a transaction from its `BEGIN` to its `COMMIT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
@@ -28,17 +35,8 @@ pub struct Step {
 impl Step {
     /// Runs the step; the lake's schemas are those of `USE lake`.
     pub fn run(&self, lake: &Lake) {
-        let run = |statement: &str| lake.execute(statement).unwrap_or_else(|error| panic!("{error}\n{statement}"));
-        // A rewrite that is prepared in one transaction and run in another is refused, so both get the same one.
-        let rewrites = self.statements.iter().any(|statement| statement.contains("ducklake_rewrite_data_files"));
-        if rewrites {
-            run("BEGIN");
-        }
         for statement in &self.statements {
-            run(statement);
-        }
-        if rewrites {
-            run("COMMIT");
+            lake.execute(statement).unwrap_or_else(|error| panic!("{error}\n{statement}"));
         }
     }
 }
