@@ -1,7 +1,5 @@
 //! One view per operator family, kept through the same history: whatever the strategy, each holds what its query returns.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 #[path = "support/world.rs"]
 mod world;
 
