@@ -436,10 +436,11 @@ impl Transaction<'_> {
         if changed.tables.contains(&id) || changed.complete {
             return Ok(changed.tables.contains(&id));
         }
-        self.state_changed(id, from, to)
+        // With `from` itself gone, what was only visible there is gone from the metadata too: a delete leaves no trace.
+        Ok(!self.snapshot_exists(from)? || self.state_changed(id, from, to)?)
     }
 
-    /// The same from the state of files, rows and columns alone: right also where snapshots of the window are gone.
+    /// The same from the state of files, rows and columns alone: right also where snapshots inside the window are gone.
     fn state_changed(&self, id: TableId, from: SnapshotId, to: SnapshotId) -> Result<bool, LakeError> {
         let metadata = self.metadata();
         let window = format!(

@@ -143,12 +143,6 @@ fn create_once(lake: &Lake, creation: &Creation) -> Result<Created, ViewError> {
     if let Some(old) = old {
         refuse_cycle(&transaction, old, &known, &sources)?;
     }
-    if !registry::schema_exists(&transaction)? {
-        // Nothing is wrong with the view, so the schema will be needed; the look at everything is then taken again.
-        transaction.rollback()?;
-        registry::create_schema(lake)?;
-        return create_once(lake, creation);
-    }
     let replaced = Replaced { view: old, table };
     let rows = write(&transaction, &view, &bound, &replaced, &known, &sources, started)?;
     transaction.commit()?;
@@ -173,7 +167,7 @@ fn write(
     started: Instant,
 ) -> Result<u64, ViewError> {
     if !registry::exists(transaction)? {
-        registry::create_tables(transaction)?;
+        registry::create_schema(transaction)?;
     }
     let kept_table = make_table(transaction, view, replaced, known)?;
     let rows = fill(transaction, view, bound)?;

@@ -44,33 +44,10 @@ pub fn exists(transaction: &Transaction<'_>) -> Result<bool, LakeError> {
     Ok(views.is_some())
 }
 
-/// Makes the schema, in a commit of its own: DuckLake d8a1881e only inlines into a table whose inlining was set before the
-/// table was made; set afterwards, a commit that makes another table beside it fails.
+/// Makes the registry's tables, in the running transaction.
 pub(super) fn create_schema(lake: &Lake) -> Result<(), LakeError> {
-    let transaction = lake.begin()?;
     let schema = format!("{}.{}", identifier(lake.alias()), identifier(SCHEMA));
-    transaction.execute(&format!("CREATE SCHEMA IF NOT EXISTS {schema}"))?;
-    transaction.set_commit_message(super::AUTHOR, "create the schema of ducklake-ivm", None)?;
-    transaction.commit()?;
-    let transaction = lake.begin()?;
-    protect(&transaction, &[])?;
-    transaction.commit()
-}
-
-/// Is the schema there, with its settings?
-pub(super) fn schema_exists(transaction: &Transaction<'_>) -> Result<bool, LakeError> {
-    let metadata = transaction.metadata();
-    let found = transaction.query(&format!(
-        "SELECT 1 FROM {metadata}.ducklake_schema s JOIN {metadata}.ducklake_metadata m \
-         ON m.scope = 'schema' AND m.scope_id = s.schema_id AND m.key = 'data_inlining_row_limit' \
-         WHERE s.schema_name = {} AND s.end_snapshot IS NULL",
-        literal(SCHEMA)
-    ))?;
-    Ok(!found.rows.is_empty())
-}
-
-/// Makes the tables that all views share.
-pub(super) fn create_tables(lake: &Lake) -> Result<(), LakeError> {
+    lake.execute(&format!("CREATE SCHEMA IF NOT EXISTS {schema}"))?;
     lake.execute(&format!(
         "CREATE TABLE {} (id VARCHAR, schema_name VARCHAR, view_name VARCHAR, sql VARCHAR, created_snapshot BIGINT, \
          strategy VARCHAR, class VARCHAR, columns VARCHAR, plan VARCHAR, duckdb_version VARCHAR)",
