@@ -11,7 +11,7 @@ use crate::plan::rel::State;
 use crate::sql;
 use crate::sync::SyncError;
 use crate::sync::incremental::{places, temporary_relation};
-use crate::sync::window::{Window, window};
+use crate::sync::window::{Window, changes_since, window};
 use crate::view::{View, ViewError, ViewName, registry, understand};
 
 /// A view's plan for a window; serialised, this is `plan --format json`.
@@ -131,10 +131,14 @@ fn windows(transaction: &Transaction<'_>, view: &View, span: Span) -> Result<Vec
             return Err(SyncError::NoTarget { target: snapshot, newest });
         }
     }
-    let state = registry::state(transaction, view)?;
-    let windows = state.sources.into_iter().map(|mut source| {
+    let mut state = registry::state(transaction, view)?;
+    for source in &mut state.sources {
         source.watermark = span.from.unwrap_or(source.watermark);
-        window(transaction, &view.name, &source, to.max(source.watermark))
+    }
+    let changes = changes_since(transaction, &state)?;
+    let windows = state.sources.iter().map(|source| {
+        let to = to.max(source.watermark);
+        window(transaction, &view.name, source, to, &changes)
     });
     windows.collect()
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::lake::{Lake, LakeError, SnapshotId, Transaction, Value, identifier, literal};
 use crate::sync::SyncError;
+use crate::sync::window::{changes_since, window};
 use crate::view::{View, ViewError, ViewName, ViewState, registry};
 
 /// The status of one view; serialised, an element of `status --format json`.
@@ -134,8 +135,9 @@ fn last_refresh(transaction: &Transaction<'_>, view: &View) -> Result<Option<Las
 
 /// A source that is gone, or lacks a column that the view reads.
 fn source_error(transaction: &Transaction<'_>, view: &View, state: &ViewState) -> Result<Option<String>, SyncError> {
+    let changes = changes_since(transaction, state)?;
     for source in &state.sources {
-        match crate::sync::window::window(transaction, &view.name, source, transaction.snapshot()) {
+        match window(transaction, &view.name, source, transaction.snapshot(), &changes) {
             Ok(_) => {}
             Err(error @ (SyncError::SourceDropped { .. } | SyncError::ColumnDropped { .. })) => {
                 return Ok(Some(error.to_string()));

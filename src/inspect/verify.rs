@@ -3,13 +3,13 @@
 
 use serde::Serialize;
 
-use crate::lake::{Lake, LakeError, SnapshotId, TableId, Transaction, Value, identifier};
+use crate::lake::{Lake, LakeError, LastChanges, SnapshotId, TableId, Transaction, Value, identifier};
 use crate::plan::WEIGHT;
 use crate::sync::SyncError;
 use crate::sync::recompute::{self, Query};
 use crate::sync::rows::names;
 use crate::sync::temporary::{Temporary, qualified};
-use crate::sync::window::{Window, window};
+use crate::sync::window::{Window, changes_since, window};
 use crate::view::{SourceState, View, ViewColumn, ViewError, ViewName, ViewState, registry, understand};
 
 /// What a verification found.
@@ -115,9 +115,10 @@ fn verify_view(lake: &Lake, view: &View, samples: usize) -> Result<Verification,
 
 /// The view's query over its sources at their watermarks.
 fn query_at_watermarks(transaction: &Transaction<'_>, view: &View, state: &ViewState) -> Result<Query, SyncError> {
+    let changes = changes_since(transaction, state)?;
     let mut windows: Vec<Window> = Vec::new();
     for source in &state.sources {
-        windows.push(readable(transaction, view, source, state)?);
+        windows.push(readable(transaction, view, source, state, &changes)?);
     }
     let plan = registry::plan(transaction, view)?;
     let rel = if view.class.printable {
@@ -134,12 +135,13 @@ fn readable(
     view: &View,
     source: &SourceState,
     state: &ViewState,
+    changes: &LastChanges,
 ) -> Result<Window, SyncError> {
     let current = transaction.snapshot();
     if transaction.snapshot_exists(source.watermark)? {
-        return window(transaction, &view.name, source, source.watermark);
+        return window(transaction, &view.name, source, source.watermark, changes);
     }
-    let window = window(transaction, &view.name, source, current)?;
+    let window = window(transaction, &view.name, source, current, changes)?;
     if window.changed || window.misfit.is_some() {
         return Err(SyncError::TargetUnreachable {
             view: view.name.clone(),

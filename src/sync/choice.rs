@@ -1,9 +1,12 @@
 //! Which way a view is brought up to date. Results never depend on the choice; the report gives the reason.
 
 use super::SyncError;
+use super::incremental::NetChanges;
 use super::refresh::Request;
 use super::window::Window;
+use crate::delta::DeltaPlan;
 use crate::lake::{TableId, Transaction};
+use crate::plan::facts::Source;
 use crate::view::{Strategy, View};
 
 /// The way chosen.
@@ -34,7 +37,6 @@ pub(crate) fn choose(
     view: &View,
     request: &Request<'_>,
     windows: &[Window],
-    view_rows: u64,
     notes: &mut Vec<String>,
 ) -> Result<Choice, SyncError> {
     let full = |reason: &str| Choice::Full { reason: Some(reason.to_owned()) };
@@ -80,43 +82,37 @@ pub(crate) fn choose(
             whole.push(source.table);
         }
     }
-    if view.strategy == Strategy::Auto
-        && let Some(reason) = dearer_than_recompute(transaction, windows, view_rows)?
-    {
-        return Ok(recompute(reason));
-    }
     Ok(Choice::Incremental { whole })
 }
 
-/// Views below this many rows read and written are never worth the question.
+/// Work below this many rows is never worth the question.
 const SMALL: u64 = 100_000;
 
-/// Would the delta read more than the query itself? Each changed leg's term reads the other legs, while a recompute
-/// reads each leg once, and the view's rows to compare with them.
-fn dearer_than_recompute(
-    transaction: &Transaction<'_>,
+/// What it costs to join a row or to compare it with the view's, where passing over one in a scan costs 1.
+const JOINED: u64 = 5;
+
+/// Would the terms cost more than the query itself? A term passes over the other legs and joins the rows of its delta;
+/// the query joins all rows of all legs, and its result is compared with the view's rows.
+pub(crate) fn dearer_than_recompute(
+    catalog: &str,
     windows: &[Window],
+    net: &NetChanges,
+    plan: &DeltaPlan,
     view_rows: u64,
-) -> Result<Option<String>, SyncError> {
-    let mut rows = 0;
-    let mut terms = 0;
-    let mut churn = 0;
-    for window in windows {
-        rows += window.source.rows;
-        if window.changed {
-            terms += 1;
-            let now = transaction.count_at(&window.new.identity, window.to)?;
-            churn += now.abs_diff(window.source.rows);
-        }
-    }
-    // Comparing a row with the view's costs about four times what it costs to read one.
-    let recompute = rows + 4 * view_rows;
-    let incremental = terms * rows + 4 * churn;
-    if recompute > SMALL && incremental > 2 * recompute {
-        Ok(Some(format!("the changes would read about {incremental} rows, the query {recompute}")))
-    } else {
-        Ok(None)
-    }
+) -> Option<String> {
+    let rows = |source: &Source| {
+        let window = windows.iter().find(|window| window.key(catalog) == *source);
+        window.map_or(0, |window| window.source.rows)
+    };
+    let terms = plan.account();
+    let legs: u64 = terms.iter().flat_map(|term| &term.leg.sources).map(rows).sum();
+    let passed: u64 = terms.iter().flat_map(|term| plan.reads(term)).map(|(source, _)| rows(&source)).sum();
+    let joined: u64 = terms.iter().flat_map(|term| plan.deltas(term)).map(|source| net.rows_of(&source)).sum();
+    let matched = if plan.append_only() { 0 } else { view_rows };
+    let incremental = passed + JOINED * joined + matched;
+    let recompute = JOINED * (legs + view_rows);
+    (recompute > SMALL && incremental > recompute)
+        .then(|| format!("estimated work: {incremental} for the changes, {recompute} for the query"))
 }
 
 /// Is it cheaper to replace all rows than to find the `deleted` ones among `rows`?

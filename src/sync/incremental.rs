@@ -10,7 +10,7 @@ use super::rows::{consolidated, names};
 use super::temporary::{Temporary, qualified};
 use super::window::{Window, table_of};
 use super::{Progress, SyncError};
-use crate::delta::{Change, Changes, DeltaPlan, OwnRows, derive};
+use crate::delta::{Change, Changes, DeltaPlan, OwnRows};
 use crate::lake::{ColumnId, LakeError, NetChangeRequest, Transaction, identifier};
 use crate::plan::facts::Source;
 use crate::plan::rel::State;
@@ -28,9 +28,28 @@ pub(crate) struct NetChanges {
     /// What happened to each source.
     pub changes: Changes,
     /// Where each is held.
-    tables: BTreeMap<Source, String>,
+    tables: BTreeMap<Source, StagedChange>,
+    /// Whatever was not as usual about reading them.
+    pub notes: Vec<String>,
+}
+
+/// The net change of one source.
+#[derive(Debug)]
+struct StagedChange {
+    table: String,
+    rows: u64,
+}
+
+impl NetChanges {
     /// Rows in all of them.
-    pub rows: u64,
+    pub(crate) fn rows(&self) -> u64 {
+        self.tables.values().map(|change| change.rows).sum()
+    }
+
+    /// Rows in that of one source.
+    pub(crate) fn rows_of(&self, source: &Source) -> u64 {
+        self.tables.get(source).map_or(0, |change| change.rows)
+    }
 }
 
 /// Reads the net change of every changed window into a temporary table. `whole` says of a window whether its history
@@ -65,10 +84,13 @@ pub(crate) fn stage_net_changes(
             (_, 0) => Change::InsertsOnly,
             _ => Change::Mixed,
         };
-        staged.rows += change.inserted + change.deleted;
+        if let Some(reason) = &change.reason {
+            staged.notes.push(format!("{}: read as a whole: {reason}", window.name()));
+        }
+        let rows = change.inserted + change.deleted;
         let source = window.key(transaction.alias());
         staged.changes.set(source.clone(), kind);
-        staged.tables.insert(source, table);
+        staged.tables.insert(source, StagedChange { table, rows });
     }
     Ok(staged)
 }
@@ -99,71 +121,110 @@ pub(crate) fn temporary_relation(table: impl AsRef<str>) -> Relation {
     Relation { name: qualified(table.as_ref()), version: None }
 }
 
-/// The delta of the view, whose rows stand in the table `target`, consolidated, in a temporary table; and the plan that it
-/// was made by.
-pub(crate) fn stage_delta(
-    transaction: &Transaction<'_>,
-    (view, target): (&View, &str),
-    rel: &Rel,
-    windows: &[Window],
-    net: &NetChanges,
-    temporary: &Temporary,
-    progress: &Progress<'_>,
-) -> Result<(StagedDelta, DeltaPlan), SyncError> {
-    let statement = |error: LakeError| SyncError::Statement { view: view.name.clone(), source: Box::new(error) };
-    let plan = derive(rel, &[], &net.changes)
-        .map_err(|none| SyncError::NotIncremental { view: view.name.clone(), reason: none.to_string() })?;
-    let mut places = places(transaction, windows, &|source| net.tables.get(source).cloned());
-    stage_states(transaction, windows, &plan, &mut places, temporary, progress).map_err(statement)?;
-    for step in &plan.steps {
-        check_places(view, &places, &step.rel)?;
-        let table = temporary.name(&step.name);
-        let names: Vec<String> = step.rel.columns().iter().map(|column| identifier(&column.name)).collect();
-        let sql = sql::render(&step.rel, &places);
-        transaction
-            .execute(&format!(
+/// The second half of the READ phase: from net changes to the delta of the view.
+pub(crate) struct Staging<'a> {
+    pub transaction: &'a Transaction<'a>,
+    pub windows: &'a [Window],
+    pub net: &'a NetChanges,
+    pub temporary: &'a Temporary,
+    pub progress: &'a Progress<'a>,
+}
+
+impl Staging<'_> {
+    /// The delta of the view, whose rows stand in the table `target`, consolidated, in a temporary table.
+    pub(crate) fn stage_delta(&self, view: &View, target: &str, plan: &DeltaPlan) -> Result<StagedDelta, SyncError> {
+        let statement = |error| SyncError::Statement { view: view.name.clone(), source: Box::new(error) };
+        let net = self.net;
+        let mut places =
+            places(self.transaction, self.windows, &|source| net.tables.get(source).map(|change| change.table.clone()));
+        self.stage_states(plan, &mut places).map_err(statement)?;
+        self.stage_steps(view, plan, &mut places)?;
+        let raw = self.run_terms(view, plan, &places)?;
+        if let Some(own) = &plan.own_rows {
+            let keys = plan.steps.iter().find(|step| step.name == own.keys);
+            let keys = keys.map(|step| (places.staged(&step.name), step.rel.columns()));
+            let Some((Some(table), key_columns)) = keys else {
+                let reason = format!("the step {} of its delta is missing", own.keys);
+                return Err(SyncError::NotIncremental { view: view.name.clone(), reason });
+            };
+            let rows = own_rows(view, target, table, own, &key_columns);
+            self.transaction.execute(&format!("INSERT INTO {} {rows}", qualified(&raw))).map_err(statement)?;
+        } else if plan.append_only() {
+            return StagedDelta::count(self.transaction, raw).map_err(statement);
+        }
+        let table = self.temporary.name("delta");
+        let sql = consolidated(&qualified(&raw), &view.columns, WEIGHT);
+        self.transaction.execute(&format!("CREATE TEMP TABLE {} AS {sql}", identifier(&table))).map_err(statement)?;
+        StagedDelta::count(self.transaction, table).map_err(statement)
+    }
+
+    /// Makes the intermediate results of the plan.
+    fn stage_steps(&self, view: &View, plan: &DeltaPlan, places: &mut Places) -> Result<(), SyncError> {
+        for step in &plan.steps {
+            check_places(view, places, &step.rel)?;
+            let table = self.temporary.name(&step.name);
+            let names: Vec<String> = step.rel.columns().iter().map(|column| identifier(&column.name)).collect();
+            let sql = sql::render(&step.rel, places);
+            let statement = format!(
                 "CREATE TEMP TABLE {} AS SELECT * FROM (\n{sql}\n) AS v({})",
                 identifier(&table),
                 names.join(", ")
-            ))
-            .map_err(|error| SyncError::Term { view: view.name.clone(), source: Box::new(error) })?;
-        places.set_staged(&step.name, temporary_relation(table));
+            );
+            self.transaction
+                .execute(&statement)
+                .map_err(|error| SyncError::Term { view: view.name.clone(), source: Box::new(error) })?;
+            places.set_staged(&step.name, temporary_relation(table));
+        }
+        Ok(())
     }
-    let raw = temporary.name("raw");
-    let columns: Vec<String> =
-        view.columns.iter().map(|column| format!("{} {}", identifier(&column.name), column.stored_type)).collect();
-    let weight = identifier(WEIGHT);
-    transaction
-        .execute(&format!("CREATE TEMP TABLE {} ({}, {weight} BIGINT)", identifier(&raw), columns.join(", ")))
-        .map_err(statement)?;
-    let terms: Vec<&Rel> = plan.terms.iter().filter_map(|term| term.rel.as_ref()).collect();
-    let of = terms.len();
-    for (position, term) in terms.into_iter().enumerate() {
-        progress.step(Step::Term { number: position + 1, of });
-        check_places(view, &places, term)?;
-        // One statement per term: DuckDB 1.5.5's `common_subplan` mixes up columns in a UNION ALL of such terms.
-        let term = stored_with_weight(&view.columns, &sql::render(term, &places));
-        transaction
-            .execute(&format!("INSERT INTO {} {term}", qualified(&raw)))
-            .map_err(|error| SyncError::Term { view: view.name.clone(), source: Box::new(error) })?;
+
+    /// The terms, one after the other, into one temporary table.
+    fn run_terms(&self, view: &View, plan: &DeltaPlan, places: &Places) -> Result<String, SyncError> {
+        let raw = self.temporary.name("raw");
+        let columns: Vec<String> =
+            view.columns.iter().map(|column| format!("{} {}", identifier(&column.name), column.stored_type)).collect();
+        self.transaction.execute(&format!(
+            "CREATE TEMP TABLE {} ({}, {} BIGINT)",
+            identifier(&raw),
+            columns.join(", "),
+            identifier(WEIGHT)
+        ))?;
+        let terms: Vec<&Rel> = plan.terms.iter().filter_map(|term| term.rel.as_ref()).collect();
+        let of = terms.len();
+        for (position, term) in terms.into_iter().enumerate() {
+            self.progress.step(Step::Term { number: position + 1, of });
+            check_places(view, places, term)?;
+            // One statement per term: DuckDB 1.5.5's `common_subplan` mixes up columns in a UNION ALL of such terms.
+            let term = stored_with_weight(&view.columns, &sql::render(term, places));
+            self.transaction
+                .execute(&format!("INSERT INTO {} {term}", qualified(&raw)))
+                .map_err(|error| SyncError::Term { view: view.name.clone(), source: Box::new(error) })?;
+        }
+        Ok(raw)
     }
-    if let Some(own) = &plan.own_rows {
-        let keys = plan.steps.iter().find(|step| step.name == own.keys);
-        let keys = keys.map(|step| (places.staged(&step.name), step.rel.columns()));
-        let Some((Some(table), key_columns)) = keys else {
-            let reason = format!("the step {} of its delta is missing", own.keys);
-            return Err(SyncError::NotIncremental { view: view.name.clone(), reason });
-        };
-        let rows = own_rows(view, target, table, own, &key_columns);
-        transaction.execute(&format!("INSERT INTO {} {rows}", qualified(&raw))).map_err(statement)?;
-    } else if plan.append_only() {
-        let delta = StagedDelta::count(transaction, raw).map_err(statement)?;
-        return Ok((delta, plan));
+
+    /// Reads each state of a small table that several terms need once into a temporary table: N terms of N legs would
+    /// otherwise be N² scans of the lake.
+    fn stage_states(&self, plan: &DeltaPlan, places: &mut Places) -> Result<(), LakeError> {
+        let alias = self.transaction.alias();
+        let mut reads: BTreeMap<(Source, State), usize> = BTreeMap::new();
+        for read in plan.account().into_iter().flat_map(|term| plan.reads(term)) {
+            *reads.entry(read).or_default() += 1;
+        }
+        for ((source, state), count) in reads {
+            let Some(window) = self.windows.iter().find(|window| window.key(alias) == source) else { continue };
+            let face = if state == State::Old { window.old.as_ref() } else { Some(&window.new) };
+            let worth_it = count > 1 && window.source.rows <= STAGED_STATE_ROWS && !window.source.columns.is_empty();
+            let Some(face) = face.filter(|_| worth_it) else { continue };
+            self.progress.step(Step::Stage { table: &window.name() });
+            let suffix = if state == State::Old { "old" } else { "new" };
+            let table = self.temporary.name(&format!("{}_{suffix}", window.source.name));
+            let select = face.select(alias, &window.source.columns);
+            self.transaction.execute(&format!("CREATE TEMP TABLE {} AS {select}", identifier(&table)))?;
+            places.set(source, state, temporary_relation(table));
+        }
+        Ok(())
     }
-    let table = temporary.name("delta");
-    let sql = consolidated(&qualified(&raw), &view.columns, WEIGHT);
-    transaction.execute(&format!("CREATE TEMP TABLE {} AS {sql}", identifier(&table))).map_err(statement)?;
-    Ok((StagedDelta::count(transaction, table).map_err(statement)?, plan))
 }
 
 /// The view's own rows whose keys stand in the table `keys`, each with the weight −1.
@@ -185,35 +246,4 @@ fn check_places(view: &View, places: &Places, rel: &Rel) -> Result<(), SyncError
     let Some(scan) = places.missing(rel) else { return Ok(()) };
     let reason = format!("the {:?} state of {} cannot be read", scan.state, Source::of(scan));
     Err(SyncError::NotIncremental { view: view.name.clone(), reason })
-}
-
-/// Reads each state of a small table that several terms need once into a temporary table: N terms of N legs would
-/// otherwise be N² scans of the lake.
-fn stage_states(
-    transaction: &Transaction<'_>,
-    windows: &[Window],
-    plan: &DeltaPlan,
-    places: &mut Places,
-    temporary: &Temporary,
-    progress: &Progress<'_>,
-) -> Result<(), LakeError> {
-    let mut reads: BTreeMap<(Source, State), usize> = BTreeMap::new();
-    for read in plan.account().into_iter().flat_map(|term| plan.reads(term)) {
-        *reads.entry(read).or_default() += 1;
-    }
-    for ((source, state), count) in reads {
-        let Some(window) = windows.iter().find(|window| window.key(transaction.alias()) == source) else { continue };
-        let face = if state == State::Old { window.old.as_ref() } else { Some(&window.new) };
-        let Some(face) = face.filter(|_| count > 1 && window.source.rows <= STAGED_STATE_ROWS) else { continue };
-        if window.source.columns.is_empty() {
-            continue;
-        }
-        progress.step(Step::Stage { table: &window.name() });
-        let suffix = if state == State::Old { "old" } else { "new" };
-        let table = temporary.name(&format!("{}_{suffix}", window.source.name));
-        let select = face.select(transaction.alias(), &window.source.columns);
-        transaction.execute(&format!("CREATE TEMP TABLE {} AS {select}", identifier(&table)))?;
-        places.set(source, state, temporary_relation(table));
-    }
-    Ok(())
 }

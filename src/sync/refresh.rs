@@ -7,17 +7,20 @@ use super::apply::{self, StagedDelta};
 use super::choice::{self, Choice};
 use super::event::Step;
 use super::failpoint::pass;
-use super::incremental::{NetChanges, stage_delta, stage_net_changes};
+use super::incremental::{NetChanges, Staging, stage_net_changes};
 use super::recompute::{self, Query};
 use super::report::{Method, SourceReport, Terms, ViewReport};
 use super::temporary::Temporary;
-use super::window::{Window, advanced, window};
+use super::window::{Window, advanced, changes_since, has_changed, window};
 use super::{Progress, SyncError};
-use crate::lake::{Lake, LakeError, NetChangeRequest, SnapshotId, TableId, TableIdentity, Transaction, identifier};
+use crate::delta::derive;
+use crate::lake::{
+    Lake, LakeError, LastChanges, NetChangeRequest, SnapshotId, TableId, TableIdentity, Transaction, identifier,
+};
 use crate::plan::Rel;
 use crate::view::{
-    AUTHOR, RefreshRecord, SourceState, SourceWindow, View, ViewError, ViewId, ViewName, ViewState, registry, resolve,
-    understand,
+    AUTHOR, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewError, ViewId, ViewName, ViewState, registry,
+    resolve, understand,
 };
 
 /// What a refresh is to do.
@@ -88,6 +91,7 @@ struct Refresh<'a> {
     view: View,
     plan: registry::PlanText,
     state: ViewState,
+    changes: LastChanges,
     /// The view's table, unless it is gone.
     table: Option<TableIdentity>,
     windows: Vec<Window>,
@@ -109,7 +113,8 @@ impl<'a> Refresh<'a> {
         let (view, plan) = view.ok_or_else(|| ViewError::Unknown { view: request.name.clone(), known: Vec::new() })?;
         let state = registry::state(transaction, &view)?;
         let table = registry::table(transaction, &view, &state)?;
-        let (target, windows) = windows(transaction, request, &view, &state)?;
+        let changes = changes_since(transaction, &state)?;
+        let (target, windows) = windows(transaction, request, &view, &state, &changes)?;
         let mut report = ViewReport::new(view.name.to_string());
         report.sources = windows
             .iter()
@@ -129,6 +134,7 @@ impl<'a> Refresh<'a> {
             view,
             plan,
             state,
+            changes,
             table,
             windows,
             target,
@@ -146,14 +152,8 @@ impl<'a> Refresh<'a> {
             self.target = self.target.max(self.state.snapshot);
             return Ok(self.noop(Some(format!("it stands for snapshot {} already", self.state.snapshot))));
         }
-        let choice = choice::choose(
-            self.transaction,
-            &self.view,
-            self.request,
-            &self.windows,
-            self.state.rows,
-            &mut self.report.guards,
-        )?;
+        let notes = &mut self.report.guards;
+        let choice = choice::choose(self.transaction, &self.view, self.request, &self.windows, notes)?;
         self.report.phases.net_change_ms = milliseconds(self.started);
         if choice != Choice::Noop {
             let tables: Vec<TableId> = self.windows.iter().map(|window| window.source.table).collect();
@@ -204,7 +204,7 @@ impl<'a> Refresh<'a> {
             return Err(SyncError::TableGone { view: self.view.name.clone() });
         };
         let (since, current) = (self.state.landed, self.transaction.snapshot());
-        if since >= current || !self.transaction.changed(table.id, since, current)? {
+        if !has_changed(self.transaction, &self.changes, table.id, since, current)? {
             return Ok(());
         }
         let (inserted, deleted) = if self.transaction.snapshot_exists(since)? {
@@ -230,21 +230,29 @@ impl<'a> Refresh<'a> {
                 .map_err(|error| self.statement(error))?;
         pass!("after_net_change");
         self.report.phases.net_change_ms += milliseconds(clock);
-        self.report.rows_in = net.rows;
-        if net.rows == 0 {
+        self.report.rows_in = net.rows();
+        self.report.guards.extend(net.notes.iter().cloned());
+        if net.rows() == 0 {
             return Ok(self.noop(Some("only maintenance or unused columns".to_owned())));
         }
         let clock = Instant::now();
+        let plan = derive(&rel, &[], &net.changes)
+            .map_err(|none| SyncError::NotIncremental { view: self.view.name.clone(), reason: none.to_string() })?;
+        if self.view.strategy == Strategy::Auto
+            && let Some(reason) =
+                choice::dearer_than_recompute(self.transaction.alias(), &self.windows, &net, &plan, self.state.rows)
+        {
+            return self.recompute(Some(reason), Method::Recompute);
+        }
         let target = self.target_table();
-        let (delta, plan) = stage_delta(
-            self.transaction,
-            (&self.view, &target),
-            &rel,
-            &self.windows,
-            &net,
-            self.temporary,
-            self.progress,
-        )?;
+        let staging = Staging {
+            transaction: self.transaction,
+            windows: &self.windows,
+            net: &net,
+            temporary: self.temporary,
+            progress: self.progress,
+        };
+        let delta = staging.stage_delta(&self.view, &target, &plan)?;
         pass!("after_delta");
         self.report.phases.join_ms = milliseconds(clock);
         self.report.terms = Terms::new(plan.account().len(), plan.terms_run());
@@ -426,6 +434,7 @@ fn windows(
     request: &Request<'_>,
     view: &View,
     state: &ViewState,
+    changes: &LastChanges,
 ) -> Result<(SnapshotId, Vec<Window>), SyncError> {
     let mut below = BTreeMap::new();
     for source in &state.sources {
@@ -441,7 +450,7 @@ fn windows(
     }
     let windows = state.sources.iter().map(|source| {
         let to = below.get(&source.table).map_or(target, |(landed, _)| (*landed).max(source.watermark));
-        window(transaction, &view.name, source, to)
+        window(transaction, &view.name, source, to, changes)
     });
     Ok((target, windows.collect::<Result<Vec<_>, _>>()?))
 }

@@ -2,10 +2,12 @@
 //! columns that the view reads are called at both ends. Tables and columns are followed by their ids.
 
 use super::SyncError;
-use crate::lake::{LakeError, SnapshotId, TableColumn, TableId, TableIdentity, Transaction, Value, identifier};
+use crate::lake::{
+    LakeError, LastChanges, SnapshotId, TableColumn, TableId, TableIdentity, Transaction, Value, identifier,
+};
 use crate::plan::facts::Source;
 use crate::sql::Relation;
-use crate::view::{SourceState, UsedColumn, ViewName};
+use crate::view::{SourceState, UsedColumn, ViewName, ViewState};
 
 /// A source in a refresh.
 #[derive(Debug, Clone)]
@@ -118,6 +120,7 @@ pub(crate) fn window(
     view: &ViewName,
     source: &SourceState,
     to: SnapshotId,
+    changes: &LastChanges,
 ) -> Result<Window, SyncError> {
     let from = source.watermark;
     let Some(identity) = transaction.table_by_id(source.table, to)? else {
@@ -126,9 +129,30 @@ pub(crate) fn window(
     let catalog = transaction.columns(source.table, to)?;
     let (columns, misfit) = at_target(transaction, view, source, &catalog)?;
     let new = Face { at: to, identity, columns };
-    let changed = from < to && transaction.changed(source.table, from, to)?;
-    let old = if changed { face_before(transaction, source, from)? } else { None };
-    Ok(Window { source: source.clone(), from, to, changed, old, new, misfit })
+    let moved = from < to && has_changed(transaction, changes, source.table, from, to)?;
+    let old = if moved { face_before(transaction, source, from)? } else { None };
+    Ok(Window { source: source.clone(), from, to, changed: moved, old, new, misfit })
+}
+
+/// Whether a table changed in a window: mostly known for all tables at once.
+pub(crate) fn has_changed(
+    transaction: &Transaction<'_>,
+    changes: &LastChanges,
+    table: TableId,
+    from: SnapshotId,
+    to: SnapshotId,
+) -> Result<bool, LakeError> {
+    match changes.since(table, from) {
+        Some(false) => Ok(false),
+        Some(true) if to == transaction.snapshot() => Ok(true),
+        _ => transaction.changed(table, from, to),
+    }
+}
+
+/// The last changes of the lake's tables since the oldest watermark of a view.
+pub(crate) fn changes_since(transaction: &Transaction<'_>, state: &ViewState) -> Result<LastChanges, LakeError> {
+    let oldest = state.sources.iter().map(|source| source.watermark).fold(state.landed, SnapshotId::min);
+    transaction.last_changes(oldest)
 }
 
 /// The names of the used columns at the target, and whether their types still fit.
