@@ -193,6 +193,18 @@ fn a_delete_is_not_lost_with_the_snapshots_that_show_it() {
 }
 
 #[test]
+fn an_at_clause_that_names_the_newest_snapshot_is_refused() {
+    let world = World::new("CREATE TABLE t (a INTEGER);\nINSERT INTO t VALUES (1)");
+    let sql = format!("SELECT a FROM t AT (VERSION => {})", world.current());
+    assert!(world.try_create("w", &sql).unwrap_err().to_string().contains("names the newest snapshot"));
+    world.run("INSERT INTO t VALUES (2)");
+    world.create("w", &sql);
+    world.run("DELETE FROM t");
+    world.sync();
+    world.assert_holds("w", "SELECT 1");
+}
+
+#[test]
 fn maintenance_alone_is_a_noop() {
     let world = World::new(TABLES);
     world.run("CALL lake.set_option('data_inlining_row_limit', 0)");

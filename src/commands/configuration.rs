@@ -60,10 +60,22 @@ enum Setting {
     Environment(Environment),
 }
 
+// By way of a map: a derived struct would take a list of one text for it, too.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "BTreeMap<String, String>")]
 struct Environment {
     env: String,
+}
+
+impl TryFrom<BTreeMap<String, String>> for Environment {
+    type Error = &'static str;
+
+    fn try_from(mut fields: BTreeMap<String, String>) -> Result<Environment, &'static str> {
+        match (fields.remove("env"), fields.is_empty()) {
+            (Some(env), true) => Ok(Environment { env }),
+            _ => Err("expected env = \"VARIABLE\" alone"),
+        }
+    }
 }
 
 impl Configuration {

@@ -194,6 +194,21 @@ impl Lake {
         Ok(answer.get("statements").and_then(serde_json::Value::as_array).map_or(0, Vec::len))
     }
 
+    /// How many tables `sql` reads with an `AT` clause of its own.
+    pub fn at_clauses(&self, sql: &str) -> Result<usize, LakeError> {
+        fn count(node: &serde_json::Value) -> usize {
+            match node {
+                serde_json::Value::Array(items) => items.iter().map(count).sum(),
+                serde_json::Value::Object(fields) => {
+                    let own = fields.get("at_clause").is_some_and(serde_json::Value::is_object);
+                    usize::from(own) + fields.values().map(count).sum::<usize>()
+                }
+                _ => 0,
+            }
+        }
+        Ok(count(&self.serialized("json_serialize_sql", sql)?))
+    }
+
     fn serialized(&self, function: &str, sql: &str) -> Result<serde_json::Value, LakeError> {
         // Everything is asked for: skip_empty would drop empty grouping sets and empty texts inside lists.
         let answer = self.query_value(&format!("SELECT {function}({})::VARCHAR", literal(sql)))?;

@@ -23,6 +23,8 @@ pub struct Binding {
     pub tables: Vec<BoundTable>,
     /// Inputs whose changes cannot be told from the lake: files, other databases, virtual columns.
     pub untracked: Vec<String>,
+    /// How many scans are pinned to a snapshot by the user's own `AT`.
+    pub pinned: usize,
 }
 
 /// Positions from here on are virtual columns (`rowid`, `filename`, …), whose values maintenance changes.
@@ -69,6 +71,7 @@ impl Binding {
             return;
         }
         if data["snapshot"]["snapshot_id"].as_u64() != Some(current) {
+            self.pinned += 1;
             return;
         }
         let positions = positions(get);

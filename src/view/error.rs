@@ -1,7 +1,7 @@
 //! What can go wrong with a view's definition or its registry entry.
 
 use super::{ColumnError, NameError, Obstacle, ViewName};
-use crate::lake::LakeError;
+use crate::lake::{LakeError, SnapshotId};
 
 /// What can go wrong with a view.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +48,14 @@ pub enum ViewError {
         view: ViewName,
         /// How many there are.
         found: usize,
+    },
+    /// A scan pinned to the newest snapshot is bound like one that is not pinned.
+    #[error("view {view}: an AT clause names the newest snapshot, {snapshot}, and would be taken for no AT at all")]
+    PinnedToNewest {
+        /// The view.
+        view: ViewName,
+        /// The snapshot.
+        snapshot: SnapshotId,
     },
     /// DuckDB does not accept the definition.
     #[error("view {view}: {source}")]
@@ -157,6 +165,9 @@ impl ViewError {
             ViewError::Exists { .. } => "replace it with --or-replace, or keep it with --if-not-exists".to_owned(),
             ViewError::NotOurs { .. } => "choose another name, or drop or rename that one yourself".to_owned(),
             ViewError::NoSchema { view } => format!("create it first: CREATE SCHEMA \"{}\"", view.schema),
+            ViewError::PinnedToNewest { .. } => {
+                "name an older snapshot, or create the view after the next commit to the lake".to_owned()
+            }
             ViewError::Statements { .. } => "give exactly one SELECT statement".to_owned(),
             ViewError::Column { source, .. } => match **source {
                 ColumnError::Type { .. } => "cast it in the query, to VARCHAR say".to_owned(),

@@ -44,6 +44,9 @@ pub(crate) fn bind(transaction: &Transaction<'_>, name: &ViewName, text: &str) -
     let sql = first_statement(text).to_owned();
     let plan = transaction.bound_plan(&sql).map_err(refused)?;
     let binding = Binding::of(&plan, transaction.alias(), transaction.snapshot().0);
+    if transaction.at_clauses(&sql).map_err(refused)? > binding.pinned {
+        return Err(ViewError::PinnedToNewest { view: name.clone(), snapshot: transaction.snapshot() });
+    }
     let version = transaction.engine_version()?;
     let outputs = outputs(transaction, &sql, &version).map_err(refused)?;
     let columns =
