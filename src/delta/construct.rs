@@ -1,6 +1,8 @@
 //! The building blocks that several rules share. All of them keep the convention that a delta's weight is its last
 //! column.
 
+use std::collections::BTreeSet;
+
 use crate::plan::expr::{Argument, Comparison, Constant, Expr, FunctionCall, Literal};
 use crate::plan::rel::{
     Aggregate, AggregateCall, Column, Distinct, Filter, Join, JoinCondition, JoinKind, Project, Rel, SetOperation,
@@ -35,6 +37,24 @@ pub(super) fn references(columns: &[Column], start: usize) -> Vec<(String, Expr)
         (column.name.clone(), Expr::column(start + position, column.data_type.clone()))
     };
     columns.iter().enumerate().map(reference).collect()
+}
+
+/// The same rows, no two columns of one name: a step is scanned by its columns' names, and a join may have two of one
+/// name side by side.
+pub(super) fn with_unique_names(rel: Rel) -> Rel {
+    let columns = rel.columns();
+    let mut seen = BTreeSet::new();
+    let mut exprs = references(&columns, 0);
+    for (name, _) in &mut exprs {
+        let stem = name.clone();
+        let mut copy = 0;
+        while !seen.insert(name.to_lowercase()) {
+            copy += 1;
+            *name = format!("{stem}_{copy}");
+        }
+    }
+    let renamed = exprs.iter().zip(&columns).any(|((name, _), column)| *name != column.name);
+    if renamed { project(rel, exprs) } else { rel }
 }
 
 /// `SELECT exprs FROM input`

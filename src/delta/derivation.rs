@@ -172,7 +172,7 @@ impl Derivation {
 
     /// Keeps `rel` as a step of its own, and returns a scan of it.
     pub(super) fn stage(&mut self, name: &str, rel: Rel) -> Rel {
-        let rel = flatten(rel);
+        let rel = flatten(construct::with_unique_names(rel));
         let columns = rel.columns();
         let name = format!("{name}_{}", self.steps.len() + 1);
         self.steps.push(Step { name: name.clone(), rel });

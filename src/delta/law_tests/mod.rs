@@ -64,6 +64,11 @@ fn check(plan: Rel, world: &World, accumulated: bool) -> Result<(), TestCaseErro
         on.accumulators.insert(table.name.clone(), filled);
     }
     for step in &delta.steps {
+        let mut names: Vec<String> = step.rel.columns().into_iter().map(|column| column.name.to_lowercase()).collect();
+        names.sort();
+        let all = names.len();
+        names.dedup();
+        prop_assert_eq!(names.len(), all, "a step is scanned by names");
         let made = rows(&step.rel, &mut on);
         on.steps.insert(step.name.clone(), made);
     }
