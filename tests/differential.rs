@@ -14,12 +14,21 @@ use ducklake_ivm::lake::{Lake, LakeOptions};
 use ducklake_ivm::sync::{Event, SyncOptions, sync};
 use ducklake_ivm::view::{Creation, ViewName, create};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestCaseError};
+use proptest::test_runner::{Config, RngSeed, TestCaseError};
 
 use differential_cases::{Case, cases};
 
 fn number_of_cases() -> u32 {
     std::env::var("DUCKLAKE_IVM_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(160)
+}
+
+/// The test command tries the same cases every time; more cases, or a seed of one's own, are others.
+fn seed() -> RngSeed {
+    match std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok()) {
+        Some(seed) => RngSeed::Fixed(seed),
+        None if std::env::var_os("DUCKLAKE_IVM_CASES").is_some() => RngSeed::Random,
+        None => RngSeed::Fixed(2),
+    }
 }
 
 /// Runs a case; the script so far stands in every failure.
@@ -136,7 +145,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: number_of_cases(), max_shrink_iters: 200, failure_persistence: None, ..Config::default() })]
+    #![proptest_config(Config { cases: number_of_cases(), max_shrink_iters: 200, failure_persistence: None, rng_seed: seed(), ..Config::default() })]
 
     /// Catches any difference between a maintained view and its query.
     #[test]
