@@ -6,15 +6,10 @@ use std::collections::BTreeSet;
 use crate::plan::expr::{Argument, Comparison, Constant, Expr, FunctionCall, Literal};
 use crate::plan::rel::{
     Aggregate, AggregateCall, Column, Distinct, Filter, Join, JoinCondition, JoinKind, Project, Rel, SetOperation,
-    SetOperator, Values,
+    SetOperator,
 };
 use crate::plan::shape::WEIGHT;
 use crate::plan::types::DataType;
-
-/// A relation without rows, to stand in while a node's input is rewritten.
-pub(super) fn nothing() -> Rel {
-    Rel::Values(Values { columns: Vec::new(), rows: Vec::new() })
-}
 
 /// A BIGINT constant.
 pub(super) fn integer(value: i64) -> Expr {

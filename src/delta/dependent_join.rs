@@ -95,7 +95,7 @@ fn bind_keys(mut rel: Rel, id: usize, keys: &Rel) -> Rel {
         return keys.clone();
     }
     for input in rel.inputs_mut() {
-        let taken = std::mem::replace(input, super::construct::nothing());
+        let taken = std::mem::replace(input, Rel::nothing());
         *input = bind_keys(taken, id, keys);
     }
     rel
@@ -108,7 +108,7 @@ fn rename_keys(mut rel: Rel, from: usize, to: usize) -> Rel {
         leaf.id = to;
     }
     for input in rel.inputs_mut() {
-        let taken = std::mem::replace(input, super::construct::nothing());
+        let taken = std::mem::replace(input, Rel::nothing());
         *input = rename_keys(taken, from, to);
     }
     rel

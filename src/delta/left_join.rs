@@ -17,11 +17,9 @@
 use super::construct::{null, project, references, union_all};
 use super::probe::weight_last;
 use super::semi_join::{self, against, joined_back, moved};
-use super::{Derivation, NotIncremental, Term};
+use super::{Derivation, NotIncremental, Term, weight_at};
 use crate::plan::expr::Expr;
 use crate::plan::rel::{InnerJoin, Join, JoinKind, Rel};
-use crate::plan::shape::WEIGHT;
-use crate::plan::types::DataType;
 
 /// The preserved side's terms against the new right side, and one term for the right side's change.
 pub(super) fn terms(join: &Join, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
@@ -66,6 +64,6 @@ fn right_changed(join: &Join, delta: Rel, derivation: &mut Derivation) -> Option
     let padding = joined_back(moved, -1);
     let mut exprs = references(&padding.columns()[..width], 0);
     exprs.extend(right.iter().map(|column| (column.name.clone(), null(column.data_type.clone()))));
-    exprs.push((WEIGHT.into(), Expr::column(width, DataType::BigInt)));
+    exprs.push(weight_at(width));
     union_all(vec![matches, project(padding, exprs)])
 }

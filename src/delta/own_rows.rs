@@ -11,7 +11,7 @@
 //!   replaced by the list over all rows with k = 1.
 //! - Source: Gupta and Mumick, Maintenance of Materialized Views (1995), recomputation of affected groups.
 
-use super::construct::{by_keys, consolidated, distinct, filter, nothing, project, weighted};
+use super::construct::{by_keys, consolidated, distinct, filter, project, weighted};
 use super::{Derivation, NotIncremental, Term};
 use crate::plan::expr::Expr;
 use crate::plan::rel::{Aggregate, Distinct, Filter, JoinKind, Project, Rel, Window};
@@ -119,6 +119,6 @@ fn over(operator: &Rel, input: Rel) -> Rel {
         Rel::Aggregate(aggregate) => Rel::Aggregate(Aggregate { input, ..aggregate.clone() }),
         Rel::Window(window) => Rel::Window(Window { input, ..window.clone() }),
         Rel::Distinct(node) => Rel::Distinct(Distinct { input, ..node.clone() }),
-        _ => nothing(),
+        _ => Rel::nothing(),
     }
 }

@@ -15,10 +15,9 @@
 //!   probed state per row.
 
 use super::construct::{compare, distinct, filter, integer, net_per_group, project, references, union_all, weighted};
-use super::{Derivation, NotIncremental, Term};
+use super::{Derivation, NotIncremental, Term, weight_at};
 use crate::plan::expr::{Comparison, Expr};
 use crate::plan::rel::{InnerJoin, Join, JoinKind, Rel};
-use crate::plan::shape::WEIGHT;
 use crate::plan::types::DataType;
 
 /// The left side's terms against the new right side, and one term for the right side's change.
@@ -141,7 +140,7 @@ pub(super) fn joined_back(moved: Moved, sign: i64) -> Rel {
     let weight = width + moved.key.len().max(1);
     let joined = Rel::InnerJoin(InnerJoin { legs: vec![moved.candidates, moved.flips], predicates });
     let mut exprs = references(&columns, 0);
-    exprs.push((WEIGHT.into(), Expr::column(weight, DataType::BigInt)));
+    exprs.push(weight_at(weight));
     let joined = project(joined, exprs);
     if sign < 0 { super::construct::negated(joined) } else { joined }
 }

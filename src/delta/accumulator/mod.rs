@@ -23,7 +23,7 @@
 mod measure;
 
 use super::construct::{
-    by_keys, compare, consolidated, filter, integer, nothing, null, project, references, union_all, weighted,
+    by_keys, compare, consolidated, filter, integer, null, project, references, union_all, weighted,
 };
 use super::sign::{self, Sign};
 use super::{Derivation, NotIncremental, grouping_sets};
@@ -74,7 +74,7 @@ pub fn cut(rel: Rel) -> (Rel, Vec<Accumulator>) {
 fn cut_below(mut rel: Rel, accumulators: &mut Vec<Accumulator>) -> Rel {
     // Inside a correlated subquery the groups depend on keys that only its outer side knows.
     if let Rel::DependentJoin(node) = &mut rel {
-        let left = std::mem::replace(&mut *node.join.left, nothing());
+        let left = std::mem::replace(&mut *node.join.left, Rel::nothing());
         *node.join.left = cut_below(left, accumulators);
         return rel;
     }
@@ -90,7 +90,7 @@ fn cut_below(mut rel: Rel, accumulators: &mut Vec<Accumulator>) -> Rel {
         return keep(aggregate, measures, accumulators);
     }
     for input in rel.inputs_mut() {
-        let taken = std::mem::replace(input, nothing());
+        let taken = std::mem::replace(input, Rel::nothing());
         *input = cut_below(taken, accumulators);
     }
     rel
@@ -115,7 +115,7 @@ fn keep(aggregate: &Aggregate, measures: Vec<Measure>, accumulators: &mut Vec<Ac
         columns.extend(measure.columns(position + 1));
     }
     let name = (accumulators.len() + 1).to_string();
-    let mut accumulator = Accumulator { name, columns, fill: nothing(), input, groups, measures };
+    let mut accumulator = Accumulator { name, columns, fill: Rel::nothing(), input, groups, measures };
     let all_rows = weighted((*aggregate.input).clone().at(State::New), 1);
     accumulator.fill = flatten(accumulator.alive(accumulator.sums(all_rows, false)));
     match accumulators.iter().find(|other| other.fill == accumulator.fill) {
@@ -248,9 +248,9 @@ impl Accumulator {
         let new_rows = self.merged(folded, sign, derivation);
         let new_rows = derivation.stage("new_groups", new_rows);
         let untouched = by_keys(JoinKind::Anti, self.scan(State::Old), keys, project(moved, self.keys()));
-        let after = union_all(vec![untouched, new_rows.clone()]).unwrap_or_else(nothing);
+        let after = union_all(vec![untouched, new_rows.clone()]).unwrap_or_else(Rel::nothing);
         let both = vec![weighted(old_rows.clone(), -1), weighted(new_rows.clone(), 1)];
-        let delta = union_all(both).unwrap_or_else(nothing);
+        let delta = union_all(both).unwrap_or_else(Rel::nothing);
         derivation.record(self, [&old_rows, &new_rows], delta, after);
         Ok(())
     }
@@ -318,6 +318,6 @@ impl Accumulator {
         let kept = project(filter(folded, vec![measure::not(again)]), references(&self.columns, 0));
         let exprs = self.groups.iter().map(|(_, expr)| expr.clone()).collect();
         let input = by_keys(JoinKind::Semi, derivation.at_new(&self.input), exprs, keys);
-        union_all(vec![kept, self.alive(self.sums(weighted(input, 1), false))]).unwrap_or_else(nothing)
+        union_all(vec![kept, self.alive(self.sums(weighted(input, 1), false))]).unwrap_or_else(Rel::nothing)
     }
 }
