@@ -228,8 +228,8 @@ fn bound_plans_and_their_errors() {
     assert!(matches!(error, LakeError::Parse { position: Some(0), .. }), "{error:?}");
     assert!(scratch.lake.bound_plan("SELECT 1; SELECT 2").is_err());
     assert!(scratch.lake.bound_plan("").is_err());
-    assert_eq!(scratch.lake.statements("SELECT 1; SELECT 2").unwrap(), 2);
-    assert!(scratch.lake.statements("CREATE TABLE x (i INT)").is_err());
+    assert_eq!(scratch.lake.syntax("SELECT 1; SELECT 2").unwrap().statements, 2);
+    assert!(scratch.lake.syntax("CREATE TABLE x (i INT)").is_err());
     let columns = scratch.lake.describe("WITH a AS (SELECT 1::HUGEINT AS x, 'a' AS \"y y\") FROM a").unwrap();
     let columns: Vec<_> = columns.iter().map(|column| (column.name.as_str(), column.data_type.as_str())).collect();
     assert_eq!(columns, [("x", "HUGEINT"), ("y y", "VARCHAR")]);

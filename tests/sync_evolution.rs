@@ -237,7 +237,7 @@ fn somebody_elses_writes_are_noticed_and_repaired() {
     let report = world.sync_with(&SyncOptions::default()).unwrap();
     let report = view_of(&report, "v");
     let error = report.error.unwrap();
-    assert!(error.ends_with("(0 rows in, 1 out)"), "{error}");
+    assert!(error.ends_with("(0 rows inserted, 1 deleted)"), "{error}");
     assert_eq!(report.hint.unwrap(), "rebuild it with sync --repair");
     let options = SyncOptions { repair: true, views: vec![ViewName::parse("v").unwrap()], ..SyncOptions::default() };
     assert_eq!(view_of(&world.sync_with(&options).unwrap(), "v").strategy, Some(Method::Full));

@@ -160,6 +160,9 @@ impl CreateAnswer {
         if created.order_dropped {
             notes.push("ORDER BY is dropped: a table has no order".to_owned());
         }
+        for (name, column) in &created.renamed {
+            notes.push(format!("another column called {name:?} is called {column:?} in the view"));
+        }
         for column in view.columns.iter().filter(|column| column.is_cast()) {
             let (name, from, to) = (&column.name, &column.data_type, &column.stored_type);
             notes.push(format!("column {name:?} is stored as {to}: the lake cannot hold {from}"));
@@ -200,7 +203,7 @@ impl Answer for CreateAnswer {
         let maintenance = match (self.maintenance, &self.obstacle) {
             ("incremental", _) if self.terms == 1 => "maintained from changes".to_owned(),
             ("incremental", _) => {
-                format!("maintained from changes: up to {} terms, one per table that changed", self.terms)
+                format!("maintained from changes: up to {} terms, none for unchanged tables", self.terms)
             }
             ("full", _) => "recomputed after changes, and all rows replaced, as asked for".to_owned(),
             (_, Some(obstacle)) => format!("recomputed, and the difference written. {obstacle}"),

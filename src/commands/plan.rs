@@ -74,13 +74,15 @@ impl Answer for Explained<'_> {
         page.line(&format!("rule: {}   join: {}", rule.unwrap_or(NONE), join.unwrap_or(NONE)));
         page.gap();
         let snapshot = |snapshot: Option<SnapshotId>| snapshot.map_or_else(|| NONE.to_owned(), |id| id.to_string());
-        let rows: Vec<Vec<String>> = legs
-            .iter()
-            .map(|leg| {
-                let changed = if leg.changed { "yes" } else { "no" };
-                vec![leg.table.clone(), snapshot(leg.from), snapshot(leg.to), changed.to_owned()]
-            })
-            .collect();
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        for leg in legs {
+            let changed = if leg.changed { "yes" } else { "no" };
+            let row = vec![leg.table.clone(), snapshot(leg.from), snapshot(leg.to), changed.to_owned()];
+            // A table that is joined with itself is several legs and one table.
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
         page.table(&["reads", "after", "up to", "changed"], &rows);
         if !terms.is_empty() {
             page.gap();

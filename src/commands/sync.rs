@@ -179,7 +179,7 @@ impl Answer for Synced<'_> {
 
 /// One line per view.
 pub(super) fn views_table(page: &mut Page, views: &[ViewReport], timed: bool) {
-    let mut header = vec!["view", "strategy", "terms run", "rows in", "rows out"];
+    let mut header = vec!["view", "strategy", "terms run", "inserted", "deleted"];
     if timed {
         header.push("time");
     }

@@ -36,7 +36,7 @@ pub struct Explanation {
 /// An input of the view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Leg {
-    /// The table, or the operator whose result it is.
+    /// The table, or the operator whose result it is and the tables below it.
     pub table: String,
     /// The window's begin; null if the leg is no single table.
     pub from: Option<SnapshotId>,
@@ -106,7 +106,12 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
             view: view_name,
             rule,
             join: plan.join.map(delta::JoinMethod::word),
-            legs: plan.account().into_iter().map(|term| leg(term, &transaction, &windows)).collect(),
+            legs: plan
+                .account()
+                .into_iter()
+                .filter(|term| !term.leg.whole)
+                .map(|term| leg(term, &transaction, &windows))
+                .collect(),
             terms: plan.account().into_iter().map(|term| explained(term, &plan, &transaction, &windows)).collect(),
             sql: Some(text(&plan, &transaction, &windows)),
             reason: None,
@@ -162,8 +167,13 @@ fn leg(term: &Term, transaction: &Transaction<'_>, windows: &[Window]) -> Leg {
         [source] => find(source, transaction, windows),
         _ => None,
     };
+    let sources: Vec<String> = term.leg.sources.iter().map(ToString::to_string).collect();
     Leg {
-        table: term.leg.name.clone(),
+        table: match sources.as_slice() {
+            [] => term.leg.name.clone(),
+            [table] => table.clone(),
+            several => format!("{} over {}", term.leg.name, several.join(", ")),
+        },
         from: single.map(|window| window.from),
         to: single.map(|window| window.to),
         changed: term.leg.changed,

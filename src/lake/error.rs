@@ -171,6 +171,10 @@ impl LakeError {
             Self::Unreachable { cause, .. } if cause.contains("is not a valid DuckDB database") => {
                 "name the catalog of a lake; of SQLite and PostgreSQL as ducklake:sqlite:… and ducklake:postgres:…"
             }
+            Self::Unreachable { cause, .. } if cause.contains(".duckdb_extension\" not found") => {
+                "what stands before the colon is no kind of catalog: name it as ducklake:FILE, ducklake:sqlite:FILE or \
+                 ducklake:postgres:…"
+            }
             Self::Unreachable { .. } => "check that the server runs, and the host, port, database, user and password",
             Self::Locked { .. } => {
                 "a DuckDB-file catalog admits one process at a time: end the other one, or move the catalog to SQLite \

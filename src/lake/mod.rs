@@ -32,7 +32,7 @@ pub use guards::{Guard, GuardFailure};
 pub use last_change::LastChanges;
 pub use net_change::{Method, NetChange, NetChangeRequest, Tuning};
 pub use options::{Access, LakeOptions};
-pub use session::{Lake, OutputColumn, Rows, Stability};
+pub use session::{Lake, OutputColumn, Rows, Stability, Syntax};
 pub use text::{identifier, literal};
 pub use transaction::Transaction;
 pub use value::Value;

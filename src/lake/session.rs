@@ -29,6 +29,37 @@ pub struct OutputColumn {
     pub data_type: String,
 }
 
+/// What the text of a SELECT holds, as DuckDB parses it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Syntax {
+    /// How many SELECT statements.
+    pub statements: usize,
+    /// How many tables are read with an `AT` clause of their own.
+    pub at_clauses: usize,
+    /// The parameters (`$1`, `?`, `$name`), which nobody gives a value to.
+    pub parameters: BTreeSet<String>,
+    /// `DESCRIBE`, `SUMMARIZE` or `SHOW`, which tell of tables instead of reading them.
+    pub describes: bool,
+}
+
+impl Syntax {
+    fn collect(&mut self, node: &serde_json::Value) {
+        match node {
+            serde_json::Value::Array(items) => items.iter().for_each(|item| self.collect(item)),
+            serde_json::Value::Object(fields) => {
+                let text = |key: &str| fields.get(key).and_then(serde_json::Value::as_str).unwrap_or_default();
+                self.at_clauses += usize::from(fields.get("at_clause").is_some_and(serde_json::Value::is_object));
+                self.describes |= text("type") == "SHOW_REF";
+                if text("type") == "VALUE_PARAMETER" {
+                    self.parameters.insert(text("identifier").to_owned());
+                }
+                fields.values().for_each(|value| self.collect(value));
+            }
+            _ => {}
+        }
+    }
+}
+
 /// What a function promises about its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stability {
@@ -188,25 +219,13 @@ impl Lake {
         }
     }
 
-    /// How many SELECT statements `sql` holds; any other statement and wrong syntax are errors.
-    pub fn statements(&self, sql: &str) -> Result<usize, LakeError> {
+    /// What DuckDB's parser says of `sql`; any other statement than SELECT and wrong syntax are errors.
+    pub fn syntax(&self, sql: &str) -> Result<Syntax, LakeError> {
         let answer = self.serialized("json_serialize_sql", sql)?;
-        Ok(answer.get("statements").and_then(serde_json::Value::as_array).map_or(0, Vec::len))
-    }
-
-    /// How many tables `sql` reads with an `AT` clause of its own.
-    pub fn at_clauses(&self, sql: &str) -> Result<usize, LakeError> {
-        fn count(node: &serde_json::Value) -> usize {
-            match node {
-                serde_json::Value::Array(items) => items.iter().map(count).sum(),
-                serde_json::Value::Object(fields) => {
-                    let own = fields.get("at_clause").is_some_and(serde_json::Value::is_object);
-                    usize::from(own) + fields.values().map(count).sum::<usize>()
-                }
-                _ => 0,
-            }
-        }
-        Ok(count(&self.serialized("json_serialize_sql", sql)?))
+        let statements = answer.get("statements").and_then(serde_json::Value::as_array).map_or(0, Vec::len);
+        let mut syntax = Syntax { statements, ..Syntax::default() };
+        syntax.collect(&answer);
+        Ok(syntax)
     }
 
     fn serialized(&self, function: &str, sql: &str) -> Result<serde_json::Value, LakeError> {

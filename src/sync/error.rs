@@ -66,7 +66,9 @@ pub enum SyncError {
         view: ViewName,
     },
     /// Someone else wrote to the view's table.
-    #[error("view {view}: someone else wrote to its table after snapshot {since} ({inserted} rows in, {deleted} out)")]
+    #[error(
+        "view {view}: someone else wrote to its table after snapshot {since} ({inserted} rows inserted, {deleted} deleted)"
+    )]
     ForeignWrite {
         /// The view.
         view: ViewName,

@@ -230,7 +230,7 @@ impl<'a> Refresh<'a> {
                 .map_err(|error| self.statement(error))?;
         pass!("after_net_change");
         self.report.phases.net_change_ms += milliseconds(clock);
-        self.report.rows_in = net.rows();
+        self.report.rows_read = net.rows();
         self.report.guards.extend(net.notes.iter().cloned());
         if net.rows() == 0 {
             return Ok(self.noop(Some("only maintenance or unused columns".to_owned())));
@@ -413,7 +413,7 @@ impl<'a> Refresh<'a> {
             sources: windows.collect(),
             terms_total: report.terms.total,
             terms_run: report.terms.run,
-            rows_in: report.rows_in,
+            rows_in: report.rows_read,
             rows_inserted: report.rows_inserted,
             rows_deleted: report.rows_deleted,
             elapsed_ms: milliseconds(self.started),

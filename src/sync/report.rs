@@ -71,8 +71,8 @@ pub struct ViewReport {
     pub hint: Option<String>,
     /// Checks on the sources' history that failed, and so shaped the strategy.
     pub guards: Vec<String>,
-    /// Rows of the net changes of the sources.
-    pub rows_in: u64,
+    /// Rows of the net changes of the sources: what was read to find out what changes in the view.
+    pub rows_read: u64,
     /// How often the transaction was begun anew.
     pub retries: u32,
     /// Where the time went.
@@ -94,7 +94,7 @@ impl ViewReport {
             error: None,
             hint: None,
             guards: Vec::new(),
-            rows_in: 0,
+            rows_read: 0,
             retries: 0,
             phases: Phases::default(),
         }

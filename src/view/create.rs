@@ -58,6 +58,8 @@ pub struct Created {
     pub rows: u64,
     /// An `ORDER BY` at the top says nothing about a table.
     pub order_dropped: bool,
+    /// Output names that occur twice, and what their later columns are called in the table.
+    pub renamed: Vec<(String, String)>,
 }
 
 /// Who commits, in DuckLake's log.
@@ -111,7 +113,7 @@ fn create_once(lake: &Lake, creation: &Creation) -> Result<Created, ViewError> {
         if creation.if_not_exists {
             let (view, outcome) = (view.clone(), Outcome::Kept);
             let rows = registry::state(&transaction, &view)?.rows;
-            return Ok(Created { view, outcome, rows, order_dropped: false });
+            return Ok(Created { view, outcome, rows, order_dropped: false, renamed: Vec::new() });
         }
         if !creation.or_replace {
             return Err(ViewError::Exists { view: creation.name.clone() });
@@ -147,7 +149,7 @@ fn create_once(lake: &Lake, creation: &Creation) -> Result<Created, ViewError> {
     let rows = write(&transaction, &view, &bound, &replaced, &known, &sources, started)?;
     transaction.commit()?;
     let outcome = if old.is_some() { Outcome::Replaced } else { Outcome::Created };
-    Ok(Created { view, outcome, rows, order_dropped: bound.order_dropped })
+    Ok(Created { view, outcome, rows, order_dropped: bound.order_dropped, renamed: bound.renamed })
 }
 
 /// What stands under the name so far.

@@ -49,6 +49,20 @@ pub enum ViewError {
         /// How many there are.
         found: usize,
     },
+    /// The definition tells of tables instead of reading them.
+    #[error("view {view}: DESCRIBE, SUMMARIZE and SHOW tell of tables; a view's definition must be a SELECT of rows")]
+    Describes {
+        /// The view.
+        view: ViewName,
+    },
+    /// The definition leaves a value open.
+    #[error("view {view}: the definition has the parameter ${parameter}, which nobody would give a value to")]
+    Parameter {
+        /// The view.
+        view: ViewName,
+        /// The parameter, without its dollar sign.
+        parameter: Box<str>,
+    },
     /// A scan pinned to the newest snapshot is bound like one that is not pinned.
     #[error("view {view}: an AT clause names the newest snapshot, {snapshot}, and would be taken for no AT at all")]
     PinnedToNewest {
@@ -169,6 +183,8 @@ impl ViewError {
                 "name an older snapshot, or create the view after the next commit to the lake".to_owned()
             }
             ViewError::Statements { .. } => "give exactly one SELECT statement".to_owned(),
+            ViewError::Describes { .. } => "write the SELECT whose rows the view is to hold".to_owned(),
+            ViewError::Parameter { .. } => "write the value itself in its place".to_owned(),
             ViewError::Column { source, .. } => match **source {
                 ColumnError::Type { .. } => "cast it in the query, to VARCHAR say".to_owned(),
                 ColumnError::Reserved { .. } => "give it another name with AS".to_owned(),

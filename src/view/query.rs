@@ -32,25 +32,35 @@ pub(crate) struct Bound {
     pub class: Class,
     /// An `ORDER BY` at its top was dropped.
     pub order_dropped: bool,
+    /// Output names that occur twice, and what their later columns are called in the table.
+    pub renamed: Vec<(String, String)>,
 }
 
 /// Binds `text` at the transaction's snapshot, and finds out how it can be maintained.
 pub(crate) fn bind(transaction: &Transaction<'_>, name: &ViewName, text: &str) -> Result<Bound, ViewError> {
     let refused = |error| ViewError::Definition { view: name.clone(), source: Box::new(error) };
-    let found = transaction.statements(text).map_err(refused)?;
-    if found != 1 {
-        return Err(ViewError::Statements { view: name.clone(), found });
+    let syntax = transaction.syntax(text).map_err(refused)?;
+    if syntax.statements != 1 {
+        return Err(ViewError::Statements { view: name.clone(), found: syntax.statements });
+    }
+    if syntax.describes {
+        return Err(ViewError::Describes { view: name.clone() });
+    }
+    if let Some(parameter) = syntax.parameters.first() {
+        return Err(ViewError::Parameter { view: name.clone(), parameter: parameter.as_str().into() });
     }
     let sql = first_statement(text).to_owned();
     let plan = transaction.bound_plan(&sql).map_err(refused)?;
     let binding = Binding::of(&plan, transaction.alias(), transaction.snapshot().0);
-    if transaction.at_clauses(&sql).map_err(refused)? > binding.pinned {
+    if syntax.at_clauses > binding.pinned {
         return Err(ViewError::PinnedToNewest { view: name.clone(), snapshot: transaction.snapshot() });
     }
     let version = transaction.engine_version()?;
     let outputs = outputs(transaction, &sql, &version).map_err(refused)?;
     let columns =
         columns(&outputs).map_err(|error| ViewError::Column { view: name.clone(), source: Box::new(error) })?;
+    let renamed = outputs.iter().zip(&columns).filter(|((name, _), column)| *name != column.name);
+    let renamed = renamed.map(|((name, _), column)| (name.clone(), column.name.clone())).collect();
     let understood = understand(transaction, &plan, transaction.snapshot(), &version)
         .and_then(|understood| self_check(transaction, &understood, &version).map(|()| understood));
     let (rel, order_dropped, mut obstacle) = match understood {
@@ -75,7 +85,7 @@ pub(crate) fn bind(transaction: &Transaction<'_>, name: &ViewName, text: &str) -
     }
     let terms = if obstacle.is_none() { rel.as_ref().map_or(0, terms) } else { 0 };
     let class = Class { obstacle, untracked, printable: rel.is_some(), terms };
-    Ok(Bound { sql, plan, binding, columns, rel, class, order_dropped })
+    Ok(Bound { sql, plan, binding, columns, rel, class, order_dropped, renamed })
 }
 
 /// A plan in normal form.
@@ -102,12 +112,12 @@ pub(crate) fn understand(
 }
 
 fn impure(impurity: &facts::Impurity) -> Obstacle {
-    let operator = match impurity {
-        facts::Impurity::Function { name } => format!("{name}()"),
-        facts::Impurity::Sample { .. } => "SAMPLE".to_owned(),
-        facts::Impurity::Untracked { name } => name.clone(),
+    let (operator, what) = match impurity {
+        facts::Impurity::Function { name } => (format!("{name}()"), impurity.to_string()),
+        facts::Impurity::Sample { .. } => ("SAMPLE".to_owned(), impurity.to_string()),
+        facts::Impurity::Untracked { name } => (name.clone(), "has no change feed".to_owned()),
     };
-    Obstacle { operator, reason: format!("{impurity}, so every sync recomputes the view") }
+    Obstacle { operator, reason: format!("{what}, so every sync recomputes the view") }
 }
 
 /// How many terms a delta has when every source changed.

@@ -29,6 +29,11 @@ fn sql_that_is_no_view() {
         refused(&shop, 2, &create("v", "SELECT 1; SELECT 2")),
         refused(&shop, 2, &create("v", "DROP TABLE orders")),
         refused(&shop, 2, &create("v", "/* nothing */")),
+        refused(&shop, 2, &create("v", "SELECT id FROM orders WHERE id = $1")),
+        refused(&shop, 2, &create("v", "SELECT id FROM orders WHERE id = $least")),
+        refused(&shop, 2, &create("v", "SUMMARIZE orders")),
+        refused(&shop, 2, &create("v", "DESCRIBE SELECT id FROM orders")),
+        refused(&shop, 2, &create("v", "SHOW TABLES")),
         refused(&shop, 2, &["create", "v", "--file", "missing.sql"]),
     ];
     assert_transcript!("refused_sql", refusals.join("\n"));
@@ -107,6 +112,14 @@ fn a_lake_that_does_not_exist_is_not_made() {
         }
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_kind_of_catalog_that_there_is_not() {
+    let output = crate::program::program().args(["--lake", "foo:bar", "status"]).output().unwrap();
+    let shown = transcript(&["--lake", "foo:bar", "status"], &output);
+    assert_eq!(output.status.code(), Some(3), "{shown}");
+    assert!(shown.contains("hint: what stands before the colon is no kind of catalog"), "{shown}");
 }
 
 #[test]

@@ -36,6 +36,13 @@ fn create_and_drop() {
             "json",
         ]),
         shop.transcript(&["create", "asked", "--sql", "SELECT id FROM orders", "--strategy", "recompute"]),
+        shop.transcript(&[
+            "create",
+            "twice",
+            "--sql",
+            "SELECT a.id, b.id, a.id FROM orders a JOIN orders b USING (id)",
+        ]),
+        shop.transcript(&["create", "numbered", "--sql", "SELECT rowid, id FROM orders"]),
         shop.transcript(&["drop", "rolled"]),
         shop.transcript(&["drop", "asked", "--format", "json"]),
     ];
@@ -76,6 +83,9 @@ fn plan() {
     let shop = Shop::new(Catalog::DuckDb);
     shop.succeed(&["create", "sales", "--sql", SALES]);
     shop.succeed(&["create", "rolled", "--sql", "SELECT id, random() < 2 AS dice FROM orders"]);
+    let grouped = "SELECT a.customer, b.n FROM (SELECT customer, count(*) AS n FROM orders GROUP BY customer) a \
+                   JOIN (SELECT customer, count(*) AS n FROM orders GROUP BY customer) b USING (customer)";
+    shop.succeed(&["create", "grouped", "--sql", grouped]);
     let before = shop.snapshot();
     shop.sql("INSERT INTO orders VALUES (5, 2, 50.00)");
     let story = [
@@ -83,6 +93,7 @@ fn plan() {
         shop.transcript(&["plan", "sales", "--sql"]),
         shop.transcript(&["plan", "sales", "--from", "2", "--to", &before.to_string()]),
         both(&shop, &["plan", "rolled"]),
+        both(&shop, &["plan", "grouped"]),
     ];
     assert_eq!(shop.snapshot(), before + 1, "plan wrote something");
     assert_transcript!("plan", story.join("\n"));
