@@ -120,6 +120,13 @@ fn check(lake: &Lake, query: &Query) -> Result<(), String> {
     if !query.rows_differ {
         same_rows(lake, query, &rel, &printed, &columns)?;
     }
+    let normal = normalise(rel.clone()).rel;
+    let printed_normal = sql::render(&normal, &Current);
+    let rebound = lake.bound_plan(&printed_normal).map_err(|error| format!("{error}\n{printed_normal}"))?;
+    let again = decode(&rebound, &context).map_err(|error| format!("{error}\n{printed_normal}"))?;
+    if let (Err(difference), false) = (sql::same_meaning(&normal, &again), query.differs) {
+        return Err(format!("the normal form, bound again, differs: {difference:?}\n{printed_normal}"));
+    }
     let rebound = lake.bound_plan(&printed).map_err(|error| show(format!("printed does not bind: {error}")))?;
     let again = decode(&rebound, &context).map_err(|error| show(format!("printed: {error}")))?;
     match (sql::same_meaning(&rel, &again), query.differs) {

@@ -1,7 +1,7 @@
 //! What can be asked of every [`Rel`] alike: its columns, its inputs, its scans.
 
 use super::expr::Expr;
-use super::rel::{Column, Join, JoinCondition, JoinKind, Rel, Scan, State, Values};
+use super::rel::{Column, Cte, Join, JoinCondition, JoinKind, RecursiveCte, Rel, Scan, State, Values};
 use super::types::DataType;
 
 /// The name of the column that carries a row's weight, always the last one of a delta. A weight of +k stands for k
@@ -211,6 +211,17 @@ impl Rel {
                 scan.state = state;
             }
         })
+    }
+
+    /// An id that no CTE of the plan has, nor any greater one.
+    pub(crate) fn next_cte(&self) -> usize {
+        let mut next = 0;
+        self.walk(&mut |rel| {
+            if let Rel::Cte(Cte { id, .. }) | Rel::RecursiveCte(RecursiveCte { id, .. }) = rel {
+                next = next.max(id + 1);
+            }
+        });
+        next
     }
 
     /// How many nodes the plan has.

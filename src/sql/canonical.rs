@@ -5,16 +5,17 @@ use std::collections::BTreeSet;
 
 use crate::plan::expr::{Expr, SortKey};
 use crate::plan::rel::{
-    Aggregate, Column, Cte, Distinct, FrameBound, Join, JoinKind, Limit, LimitCount, Project, Rel, Scan, SetOperation,
-    SetOperator, Sort, TableFunction, Unnest, Window, WindowCall,
+    Aggregate, Column, Cte, CteRef, Distinct, FrameBound, Join, JoinKind, Limit, LimitCount, Materialize, Project,
+    RecursiveCte, Rel, Scan, SetOperation, SetOperator, Sort, Window, WindowCall,
 };
 
 use super::canonical_blocks::{block, conjuncts, exact_block};
 use super::canonical_exprs as exprs;
+use super::canonical_rows::{reduced_unnest, table_function};
 
 /// `rel` in canonical form, with all its columns in their order.
 pub(super) fn canonical(rel: &Rel) -> Rel {
-    let mut rel = hoisted(rel.clone());
+    let mut rel = hoisted(rel.clone(), &mut rel.next_cte());
     number(&mut rel, &mut Ids::default());
     let columns: Vec<usize> = (0..rel.columns().len()).collect();
     exact(&rel, &columns)
@@ -80,7 +81,8 @@ fn with_more(rel: &Rel, needed: &BTreeSet<usize>) -> Canonical {
             let (Canonical { rel, at }, exprs) = with_exprs(&sort.input, needed, &exprs);
             let keys = sort.keys.iter().zip(exprs).map(|(key, expr)| SortKey { expr, ..key.clone() });
             let keys: Vec<SortKey> = keys.filter(|key| !key.expr.columns().is_empty()).collect();
-            let rel = if keys.is_empty() { rel } else { Rel::Sort(Sort { input: Box::new(rel), keys }) };
+            let sorted = keys.is_empty() || chosen_in_order(&rel, &keys);
+            let rel = if sorted { rel } else { Rel::Sort(Sort { input: Box::new(rel), keys }) };
             Canonical { rel, at }
         }
         Rel::Limit(limit) => reduced_limit(limit, needed),
@@ -131,7 +133,7 @@ fn whole(rel: &Rel) -> Canonical {
     Canonical::in_place(rel)
 }
 
-fn nameless(columns: &mut [Column]) {
+pub(super) fn nameless(columns: &mut [Column]) {
     for column in columns {
         column.name.clear();
     }
@@ -153,32 +155,6 @@ fn reduced_scan(scan: &Scan, needed: &BTreeSet<usize>) -> Canonical {
     let positions = kept.iter().map(|column| scan.positions[*column]).collect();
     let at = (0..scan.columns.len()).map(|column| kept.iter().position(|kept| *kept == column)).collect();
     Canonical { rel: Rel::Scan(Scan { columns, positions, ..scan.clone() }), at }
-}
-
-fn table_function(function: &TableFunction, needed: &BTreeSet<usize>) -> Canonical {
-    let own = function.columns.len();
-    let mut kept: Vec<usize> = needed.iter().copied().filter(|column| *column < own).collect();
-    kept.sort_by_key(|column| function.positions[*column]);
-    let mut at: Vec<Option<usize>> = (0..own).map(|column| kept.iter().position(|kept| *kept == column)).collect();
-    let mut function = function.clone();
-    if let Some(input) = &mut function.input {
-        let passed: BTreeSet<usize> = needed.iter().filter_map(|column| column.checked_sub(own)).collect();
-        let below = reduced(input, &with_columns(&passed, &function.arguments));
-        for argument in &mut function.arguments {
-            *argument = below.place(argument.clone());
-        }
-        at.extend(below.at.iter().map(|position| position.map(|position| position + kept.len())));
-        **input = below.rel;
-    }
-    function.arguments = function.arguments.into_iter().map(exprs::canonical).collect();
-    for (_, value) in &mut function.named_arguments {
-        *value = exprs::canonical(value.clone());
-    }
-    function.columns = kept.iter().map(|column| function.columns[*column].clone()).collect();
-    function.positions = kept.iter().map(|column| function.positions[*column]).collect();
-    nameless(&mut function.columns);
-    function.all_names.clear();
-    Canonical { rel: Rel::TableFunction(function), at }
 }
 
 fn outer_join(join: &Join, needed: &BTreeSet<usize>) -> Canonical {
@@ -274,6 +250,19 @@ fn reduced_distinct(distinct: &Distinct, needed: &BTreeSet<usize>) -> Canonical 
     let keys = distinct.order_by.iter().zip(keys).map(|(key, expr)| SortKey { expr, ..key.clone() });
     let order_by = keys.collect();
     Canonical { rel: Rel::Distinct(Distinct { input: Box::new(rel), on: Some(on_exprs), order_by }), at }
+}
+
+/// Is `rel` a `DISTINCT ON` that chooses its rows in the order of `keys`? As SQL writes it, it sorts the result too.
+fn chosen_in_order(rel: &Rel, keys: &[SortKey]) -> bool {
+    match rel {
+        Rel::Distinct(distinct) => !distinct.order_by.is_empty() && distinct.order_by == keys,
+        Rel::Project(project) => {
+            let outputs: Vec<Expr> = project.exprs.iter().map(|(_, expr)| expr.clone()).collect();
+            let below = |key: &SortKey| SortKey { expr: key.expr.clone().substitute(&outputs), ..key.clone() };
+            chosen_in_order(&project.input, &keys.iter().map(below).collect::<Vec<_>>())
+        }
+        _ => false,
+    }
 }
 
 /// `rel` with the columns `needed` and `exprs` as further columns; the binder makes such columns of what is sorted by.
@@ -378,48 +367,49 @@ fn reduced_limit(limit: &Limit, needed: &BTreeSet<usize>) -> Canonical {
     Canonical { rel: Rel::Limit(Limit { input: Box::new(rel), limit, offset }), at }
 }
 
-fn reduced_unnest(unnest: &Unnest, needed: &BTreeSet<usize>) -> Canonical {
-    let width = unnest.input.columns().len();
-    let own: BTreeSet<usize> = needed.iter().copied().filter(|column| *column < width).collect();
-    let input = reduced(&unnest.input, &with_columns(&own, unnest.lists.iter().map(|(_, list)| list)));
-    let list = |(column, list): &(Column, Expr)| {
-        (Column::new("", column.data_type.clone()), exprs::canonical(input.place(list.clone())))
-    };
-    let lists = unnest.lists.iter().map(list).collect();
-    let below = input.rel.columns().len();
-    let made = (0..unnest.lists.len()).map(|list| Some(below + list));
-    let at = input.at.iter().copied().chain(made).collect();
-    Canonical { rel: Rel::Unnest(Unnest { input: Box::new(input.rel), lists }), at }
-}
-
-/// The plan with its CTEs in front, each behind those that it reads.
-fn hoisted(rel: Rel) -> Rel {
+/// The plan with its CTEs in front, each behind those that it reads. A recursive CTE that stands for itself is one that
+/// is referred to once.
+fn hoisted(rel: Rel, next_cte: &mut usize) -> Rel {
     let mut ctes = Vec::new();
-    let body = without_ctes(rel, &mut ctes);
+    let body = without_ctes(rel, &mut ctes, next_cte);
     ctes.into_iter().rev().fold(body, |body, cte| Rel::Cte(Cte { body: Box::new(body), ..cte }))
 }
 
-fn without_ctes(rel: Rel, ctes: &mut Vec<Cte>) -> Rel {
+fn without_ctes(rel: Rel, ctes: &mut Vec<Cte>, next_cte: &mut usize) -> Rel {
     match rel {
         Rel::Cte(mut cte) => {
             let body = std::mem::replace(&mut *cte.body, Rel::nothing());
-            *cte.definition = without_ctes(std::mem::replace(&mut *cte.definition, Rel::nothing()), ctes);
+            *cte.definition = match *cte.definition {
+                Rel::RecursiveCte(recursive) => Rel::RecursiveCte(recursive_parts(recursive, ctes, next_cte)),
+                other => without_ctes(other, ctes, next_cte),
+            };
             ctes.push(cte);
-            without_ctes(body, ctes)
+            without_ctes(body, ctes, next_cte)
         }
-        Rel::RecursiveCte(mut cte) => {
-            *cte.start = without_ctes(*cte.start, ctes);
-            // What the step defines may read the recursive CTE.
-            *cte.step = hoisted(*cte.step);
-            Rel::RecursiveCte(cte)
+        Rel::RecursiveCte(recursive) => {
+            let recursive = recursive_parts(recursive, ctes, next_cte);
+            let id = *next_cte;
+            *next_cte += 1;
+            let reference = CteRef { id, columns: recursive.columns.clone(), recurring: false };
+            let (name, materialize) = (recursive.name.clone(), Materialize::Default);
+            let definition = Box::new(Rel::RecursiveCte(recursive));
+            ctes.push(Cte { name, id, materialize, definition, body: Box::new(Rel::nothing()) });
+            Rel::CteRef(reference)
         }
         mut other => {
             for input in other.inputs_mut() {
-                *input = without_ctes(std::mem::replace(input, Rel::nothing()), ctes);
+                *input = without_ctes(std::mem::replace(input, Rel::nothing()), ctes, next_cte);
             }
             other
         }
     }
+}
+
+fn recursive_parts(mut cte: RecursiveCte, ctes: &mut Vec<Cte>, next_cte: &mut usize) -> RecursiveCte {
+    *cte.start = without_ctes(*cte.start, ctes, next_cte);
+    // What the step defines may read the recursive CTE.
+    *cte.step = hoisted(*cte.step, next_cte);
+    cte
 }
 
 /// Ids of CTEs and correlated joins, in the order in which the plan has them.

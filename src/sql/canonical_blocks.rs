@@ -66,7 +66,7 @@ impl Gathered {
 }
 
 /// The collation of a scan's column is not part of an expression's type.
-fn plain(data_type: DataType) -> DataType {
+pub(super) fn plain(data_type: DataType) -> DataType {
     match data_type {
         DataType::Varchar { .. } => DataType::VARCHAR,
         other => other,
@@ -96,7 +96,7 @@ pub(super) fn exact_block(rel: &Rel) -> Rel {
 }
 
 /// `input` under a projection, unless that would change nothing.
-fn projected(input: Rel, exprs: Vec<Expr>) -> Rel {
+pub(super) fn projected(input: Rel, exprs: Vec<Expr>) -> Rel {
     let columns = input.columns();
     let same = columns.len() == exprs.len()
         && exprs.iter().enumerate().all(|(at, expr)| matches!(expr, Expr::Column { index, .. } if *index == at));
@@ -108,7 +108,7 @@ fn projected(input: Rel, exprs: Vec<Expr>) -> Rel {
 }
 
 /// The legs of a block under its predicates, and the columns `kept` over them.
-fn gathered(rel: &Rel, kept: &[usize]) -> (Rel, Vec<Expr>) {
+pub(super) fn gathered(rel: &Rel, kept: &[usize]) -> (Rel, Vec<Expr>) {
     let mut gathered = Gathered::default();
     let outputs = gathered.take(rel);
     let read =

@@ -2,9 +2,8 @@
 
 use crate::plan::expr::Expr;
 use crate::plan::rel::{Filter, InnerJoin, Join, JoinCondition, JoinKind, Rel};
-use crate::plan::types::DataType;
 
-use super::block::{Block, Item, Output};
+use super::block::{Block, Item};
 use super::exprs::Columns;
 use super::nodes::{Printer, conjunct, name_of};
 use super::quoted;
@@ -12,17 +11,11 @@ use super::quoted;
 impl Printer<'_> {
     /// A binary join.
     pub(super) fn join(&mut self, join: &Join) -> Block {
-        match join.kind {
-            JoinKind::Mark => self.mark_join(join),
-            JoinKind::Single => {
-                let left = self.rows(&join.left);
-                self.single_join(left, join)
-            }
-            _ => {
-                let left = self.left_rows(join);
-                self.join_with(left, join)
-            }
+        if join.kind == JoinKind::Mark {
+            return self.mark_join(join);
         }
+        let left = self.left_rows(join);
+        self.join_with(left, join)
     }
 
     /// The left side of a join, to which the join is added.
@@ -36,8 +29,8 @@ impl Printer<'_> {
         self.rows_for(&join.left, &lefts.chain(&join.predicates).collect::<Vec<_>>())
     }
 
-    /// A join other than a mark or single one, whose left side is printed already.
-    pub(super) fn join_with(&mut self, left: Block, join: &Join) -> Block {
+    /// A join other than a mark one, whose left side is printed already.
+    fn join_with(&mut self, left: Block, join: &Join) -> Block {
         let width = left.columns.len();
         if matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
             // What reads the right side alone stands below the join (see the module's description).
@@ -60,6 +53,7 @@ impl Printer<'_> {
             return merged(left, right, on);
         }
         let word = match join.kind {
+            // Scalar subqueries have been lowered to left joins that count.
             JoinKind::Left | JoinKind::Single => "LEFT JOIN",
             JoinKind::Semi => "SEMI JOIN",
             JoinKind::Anti => "ANTI JOIN",
@@ -93,14 +87,14 @@ impl Printer<'_> {
     }
 
     /// The rows of `rel` as one item of a `FROM` clause.
-    pub(super) fn single(&mut self, rel: &Rel) -> Block {
+    fn single(&mut self, rel: &Rel) -> Block {
         let block = self.rows(rel);
         let single = block.from.len() == 1 && block.filters.is_empty();
         if single { block } else { self.wrapped(block, name_of(rel)) }
     }
 
     /// The left side's items and one more.
-    pub(super) fn with_item(
+    fn with_item(
         &mut self,
         mut left: Block,
         mut right: Block,
@@ -159,46 +153,10 @@ impl Printer<'_> {
         block.filters.extend(filters);
         block
     }
-
-    /// `SINGLE`: like a left join, but a left row with more than one match is an error.
-    pub(super) fn single_join(&mut self, mut left: Block, join: &Join) -> Block {
-        let width = left.columns.len();
-        left.columns.push(Output {
-            text: "row_number() OVER ()".to_owned(),
-            name: "row_number".to_owned(),
-            plain: false,
-        });
-        let left = self.wrapped(left, name_of(&join.left));
-        let number = left.columns[width].text.clone();
-        let right = self.single(&join.right);
-        let mut texts = left.texts();
-        texts.remove(width);
-        texts.extend(right.texts());
-        let on = conditions(join, &texts, width);
-        let mut block = self.with_item(left, right, "LEFT JOIN", on, true);
-        block.columns.remove(width);
-        block.columns.push(Output {
-            text: format!("count(*) OVER (PARTITION BY {number})"),
-            name: "matches".to_owned(),
-            plain: false,
-        });
-        let mut block = self.wrapped(block, "matched");
-        if let Some(matches) = block.columns.pop() {
-            block.filters.push(at_most_one(&matches.text));
-        }
-        block
-    }
-}
-
-/// A filter that lets rows pass and raises DuckDB's error where `count` is more than 1.
-pub(super) fn at_most_one(count: &str) -> String {
-    let message = "More than one row returned by a subquery used as an expression - \
-                   scalar subqueries can only return a single row.";
-    format!("CASE WHEN {count} > 1 THEN CAST(error('{message}') AS {}) ELSE TRUE END", DataType::Boolean)
 }
 
 /// The conjuncts of `ON`.
-pub(super) fn conditions(join: &Join, texts: &[String], width: usize) -> Vec<String> {
+fn conditions(join: &Join, texts: &[String], width: usize) -> Vec<String> {
     let (left, right) = texts.split_at(width.min(texts.len()));
     let (left, right) = (Columns::new(left), Columns::new(right));
     let compare = |condition: &JoinCondition| {

@@ -13,7 +13,8 @@
 //! | file | prints |
 //! |---|---|
 //! | `block` | one `SELECT`, put together clause by clause |
-//! | `nodes`, `joins`, `marks`, `dependent`, `ctes` | the relational nodes |
+//! | `lowered` | correlated subqueries, as plain operators |
+//! | `nodes`, `joins`, `marks`, `ctes` | the relational nodes |
 //! | `calls` | aggregates and window functions |
 //! | `exprs`, `decimals`, `literals`, `names` | expressions, constants, identifiers |
 //! | `same_meaning`, `canonical` … | whether a printed plan, bound again, still says the same |
@@ -23,12 +24,13 @@ mod calls;
 mod canonical;
 mod canonical_blocks;
 mod canonical_exprs;
+mod canonical_rows;
 mod ctes;
 mod decimals;
-mod dependent;
 mod exprs;
 mod joins;
 mod literals;
+mod lowered;
 mod marks;
 mod names;
 mod nodes;

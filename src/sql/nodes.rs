@@ -2,16 +2,16 @@
 //! subquery.
 
 use crate::plan::expr::Expr;
-use crate::plan::pushdown;
 use crate::plan::rel::{
-    Aggregate, DependentKeys, Distinct, Filter, Limit, LimitCount, Project, Rel, Sample, Scan, SetOperation,
-    SetOperator, Sort, TableFunction, TableKind, Unnest, Values, Window,
+    Aggregate, Distinct, Filter, Limit, LimitCount, Project, Rel, Sample, Scan, SetOperation, SetOperator, Sort,
+    TableFunction, TableKind, Unnest, Values, Window,
 };
 use crate::plan::types::DataType;
 
 use super::block::{Block, Item, Output, Stage, indented};
 use super::exprs::Columns;
 use super::literals::commas;
+use super::lowered::lowered;
 use super::names::{self, Names};
 use super::{Relation, Relations, calls, quoted};
 
@@ -22,17 +22,15 @@ pub(super) struct Printer<'r> {
     pub(super) names: Names,
     /// The CTEs in scope: a plan's id, the CTE's name, its columns' names.
     pub(super) ctes: Vec<(usize, String, Vec<String>)>,
-    /// The distinct keys of the correlated joins around, likewise.
-    pub(super) dependents: Vec<(usize, String, Vec<String>)>,
 }
 
 impl<'r> Printer<'r> {
     pub(super) fn new(relations: &'r dyn Relations) -> Printer<'r> {
-        Printer { relations, names: Names::default(), ctes: Vec::new(), dependents: Vec::new() }
+        Printer { relations, names: Names::default(), ctes: Vec::new() }
     }
 
     pub(super) fn statement(&mut self, rel: &Rel) -> String {
-        self.block(rel).text()
+        self.block(&lowered(rel)).text()
     }
 
     /// The `SELECT` of a node.
@@ -45,8 +43,13 @@ impl<'r> Printer<'r> {
             Rel::Filter(filter) => self.filter(filter),
             Rel::Join(join) => self.join(join),
             Rel::InnerJoin(join) => self.inner_join(join),
-            Rel::DependentJoin(join) => self.dependent_join(join),
-            Rel::DependentKeys(keys) => self.dependent_keys(keys),
+            // Lowered before; what is left has lost its other half, which the binder will name.
+            Rel::DependentJoin(join) => self.join(&join.join),
+            Rel::DependentKeys(keys) => {
+                let name = format!("missing keys {}", keys.id);
+                let columns = names::unique(keys.columns.iter().map(|column| column.name.clone()));
+                Block::relation(quoted(&name), &name, columns)
+            }
             Rel::Aggregate(aggregate) => self.aggregate(aggregate),
             Rel::Distinct(distinct) => self.distinct(distinct),
             Rel::Window(window) => self.window(window),
@@ -215,14 +218,6 @@ impl<'r> Printer<'r> {
     }
 
     fn filter(&mut self, filter: &Filter) -> Block {
-        // The outer side of a correlated subquery prints as a CTE, which no predicate above it reaches any more.
-        match pushdown::filtered((*filter.input).clone(), filter.predicates.clone(), &|left| left) {
-            Rel::Filter(filter) => self.filter_above(&filter),
-            other => self.block(&other),
-        }
-    }
-
-    fn filter_above(&mut self, filter: &Filter) -> Block {
         let mut block = self.block(&filter.input);
         let fits = match block.stage {
             Stage::Rows | Stage::Groups => true,
@@ -447,16 +442,6 @@ impl<'r> Printer<'r> {
         }
         // A join would still sample one item only, but a filter beside it would not change what is sampled.
         block
-    }
-
-    fn dependent_keys(&mut self, keys: &DependentKeys) -> Block {
-        let around = self.dependents.iter().rev().find(|(id, ..)| *id == keys.id).cloned();
-        let (_, name, columns) = around.unwrap_or_else(|| {
-            let columns = keys.columns.iter().map(|column| column.name.clone());
-            (keys.id, format!("missing keys {}", keys.id), names::unique(columns))
-        });
-        let alias = self.names.fresh(&name);
-        Block::relation(format!("{} AS {}", quoted(&name), quoted(&alias)), &alias, columns)
     }
 }
 

@@ -6,6 +6,8 @@ use crate::plan::facts::operator_name;
 use crate::plan::rel::Rel;
 
 use super::canonical::canonical;
+use super::canonical_blocks::plain;
+use super::lowered::lowered;
 
 /// Where two plans part.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -22,14 +24,14 @@ pub struct Difference {
 /// Do the two plans say the same, names of columns and CTEs aside? Conservative: plans that differ may still return the
 /// same rows, plans that do not differ always do (as far as their expressions are deterministic).
 ///
-/// Correlated subqueries print as other operators than they come from, so they differ.
+/// Correlated subqueries are compared as the plain operators that they print as.
 pub fn same_meaning(a: &Rel, b: &Rel) -> Result<(), Difference> {
-    let types = |rel: &Rel| rel.columns().into_iter().map(|column| column.data_type).collect::<Vec<_>>();
+    let types = |rel: &Rel| rel.columns().into_iter().map(|column| plain(column.data_type)).collect::<Vec<_>>();
     if types(a) != types(b) {
         let show = |rel: &Rel| shortened(&types(rel).iter().map(ToString::to_string).collect::<Vec<_>>().join(", "), 0);
         return Err(Difference { operator: "column types".to_owned(), before: show(a), after: show(b) });
     }
-    compare(&canonical(a), &canonical(b))
+    compare(&canonical(&lowered(a)), &canonical(&lowered(b)))
 }
 
 fn compare(a: &Rel, b: &Rel) -> Result<(), Difference> {

@@ -15,7 +15,6 @@ SELECT o.id, u.tag FROM orders o, unnest(o.tags) u(tag)
 
 SELECT o.id, u.tag FROM orders o CROSS JOIN unnest(o.tags) u(tag) WHERE u.tag <> 'a'
 
--- only by name
 SELECT o.id, u.tag FROM orders o LEFT JOIN unnest(o.tags) u(tag) ON TRUE
 
 SELECT o.id, x.tag FROM orders o, LATERAL (SELECT unnest(o.tags) AS tag) x WHERE x.tag > 'a'
@@ -50,7 +49,6 @@ VALUES (1, 2.5), (3, 4)
 
 SELECT v.n, o.id FROM (VALUES (1), (2)) v(n) JOIN orders o ON o.id = v.n
 
--- only by name
 SELECT o.id, v.x FROM orders o, LATERAL (VALUES (o.id), (o.customer + 1)) v(x)
 
 SELECT o.id, w.i FROM orders o, LATERAL (SELECT i FROM range(3) r(i) WHERE r.i < o.id) w

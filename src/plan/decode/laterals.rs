@@ -186,13 +186,6 @@ fn unnested(below: Applied, lists: Vec<(Column, Expr)>) -> Applied {
 }
 
 fn apply_function(function: &TableFunction, arguments: Vec<Expr>, below: Applied) -> Option<Applied> {
-    if let ("unnest", [list], [column]) = (function.name.as_str(), &arguments[..], &function.columns[..]) {
-        let outputs = below.outputs.clone();
-        let applied = unnested(below, vec![(column.clone(), list.clone())]);
-        let made = applied.outputs.last().cloned();
-        // A table function's own columns come first.
-        return Some(Applied { outputs: made.into_iter().chain(outputs).collect(), ..applied });
-    }
     if !function.named_arguments.is_empty() {
         return None;
     }

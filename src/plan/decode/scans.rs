@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::super::expr::Expr;
-use super::super::rel::{Column, ROWID_POSITION, Rel, Scan, State, TableFunction, TableKind};
+use super::super::rel::{Column, ROWID_POSITION, Rel, Scan, State, TableFunction, TableKind, Unnest};
 use super::super::types::DataType;
 use super::reader::{Fields, NO_INDEX};
 use super::{DecodeError, Decoded, Decoder, Slot};
@@ -222,7 +222,7 @@ impl Decoder<'_> {
             function.positions.push(position);
         }
         self.passed_through(fields, &function, binding, &mut slots)?;
-        Ok(Decoded { rel: Rel::TableFunction(function), slots })
+        Ok(as_unnest(function, slots))
     }
 
     /// The arguments of a function that is called for each row of `input`: its first columns.
@@ -259,6 +259,21 @@ impl Decoder<'_> {
         }
         Ok(())
     }
+}
+
+/// `unnest` called for each row of an input is the node of that name, whose own column comes last.
+fn as_unnest(function: TableFunction, slots: Vec<Slot>) -> Decoded {
+    let TableFunction { name, arguments, columns, input, .. } = &function;
+    let (Some(input), [list], [column]) = (input, arguments.as_slice(), columns.as_slice()) else {
+        return Decoded { rel: Rel::TableFunction(function), slots };
+    };
+    if name != "unnest" {
+        return Decoded { rel: Rel::TableFunction(function), slots };
+    }
+    let width = input.columns().len();
+    let place = |slot: Slot| Slot { position: slot.position.map(|at| at.checked_sub(1).unwrap_or(width)), ..slot };
+    let rel = Rel::Unnest(Unnest { input: input.clone(), lists: vec![(column.clone(), list.clone())] });
+    Decoded { rel, slots: slots.into_iter().map(place).collect() }
 }
 
 /// A column that DuckDB or DuckLake adds to every table, with the position that stands for it in a [`Scan`].
