@@ -97,17 +97,21 @@ pub(crate) struct Understood {
 }
 
 /// Decodes a plan that was bound at `at`.
+fn decoded(lake: &Lake, plan: &Json, at: SnapshotId, duckdb_version: &str) -> Result<Rel, Obstacle> {
+    let mut context = DecodeContext::of_lake(lake.alias(), at.0);
+    duckdb_version.clone_into(&mut context.duckdb_version);
+    decode(plan, &context)
+        .map_err(|error| Obstacle { operator: "the bound plan".to_owned(), reason: error.to_string() })
+}
+
+/// Decodes a plan that was bound at `at`, and brings it into normal form.
 pub(crate) fn understand(
     lake: &Lake,
     plan: &Json,
     at: SnapshotId,
     duckdb_version: &str,
 ) -> Result<Understood, Obstacle> {
-    let mut context = DecodeContext::of_lake(lake.alias(), at.0);
-    duckdb_version.clone_into(&mut context.duckdb_version);
-    let rel = decode(plan, &context)
-        .map_err(|error| Obstacle { operator: "the bound plan".to_owned(), reason: error.to_string() })?;
-    let normalised = normalise(rel);
+    let normalised = normalise(decoded(lake, plan, at, duckdb_version)?);
     Ok(Understood { rel: normalised.rel, order_dropped: normalised.order_dropped })
 }
 
@@ -185,8 +189,8 @@ fn self_check(transaction: &Transaction<'_>, understood: &Understood, version: &
     let plan = transaction
         .bound_plan(&printed)
         .map_err(|error| failed("the printed plan", format!("does not bind: {error}")))?;
-    let again = understand(transaction, &plan, transaction.snapshot(), version)?;
-    sql::same_meaning(&understood.rel, &again.rel).map_err(|difference| {
+    let again = decoded(transaction, &plan, transaction.snapshot(), version)?;
+    sql::same_meaning(&understood.rel, &again).map_err(|difference| {
         tracing::debug!(%difference, "self-check");
         failed(&difference.operator, "its printed form, bound again, is not plainly the same plan".to_owned())
     })
