@@ -14,7 +14,7 @@
 //! |---|---|
 //! | `block` | one `SELECT`, put together clause by clause |
 //! | `lowered` | correlated subqueries, as plain operators |
-//! | `nodes`, `joins`, `marks`, `ctes` | the relational nodes |
+//! | `nodes`, `leaves`, `joins`, `marks`, `groups`, `rows`, `ctes` | the relational nodes |
 //! | `calls` | aggregates and window functions |
 //! | `exprs`, `decimals`, `literals`, `names` | expressions, constants, identifiers |
 //! | `same_meaning`, `canonical` … | whether a printed plan, bound again, still says the same |
@@ -28,12 +28,15 @@ mod canonical_rows;
 mod ctes;
 mod decimals;
 mod exprs;
+mod groups;
 mod joins;
+mod leaves;
 mod literals;
 mod lowered;
 mod marks;
 mod names;
 mod nodes;
+mod rows;
 mod same_meaning;
 
 pub use names::quoted;

@@ -10,7 +10,7 @@ use super::{DecodeError, Decoded, Decoder, Slot};
 impl Decoder<'_> {
     /// `VALUES`, also of an outer row's columns.
     pub(super) fn expression_get(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "table_index", "expr_types", "expressions"])?;
+        self.only_node(fields, &["expr_types", "expressions"])?;
         let Decoded { rel: input, slots } = self.input(fields)?;
         let table_index = self.number(fields, "table_index")?;
         let types = self.data_types(self.list(fields, "expr_types")?)?;
@@ -43,7 +43,7 @@ impl Decoder<'_> {
     }
 
     pub(super) fn chunk_get(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "table_index", "chunk_types", "collection"])?;
+        self.only_node(fields, &["chunk_types", "collection"])?;
         let collection = self.fields(self.required(fields, "collection")?, "rows", &["types", "values"])?;
         let types = self.data_types(self.list(fields, "chunk_types")?)?;
         let mut by_column = Vec::new();
@@ -64,7 +64,7 @@ impl Decoder<'_> {
 
     /// One row without columns; DuckDB counts one column, which nobody reads.
     pub(super) fn dummy_scan(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "table_index"])?;
+        self.only_node(fields, &[])?;
         let binding = (self.number(fields, "table_index")?, 0);
         let column = Column::new("dummy", DataType::Integer);
         let rel = Rel::Values(Values { columns: Vec::new(), rows: vec![Vec::new()] });
@@ -72,7 +72,7 @@ impl Decoder<'_> {
     }
 
     pub(super) fn empty_result(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "return_types", "bindings"])?;
+        self.only_node(fields, &["return_types", "bindings"])?;
         let types = self.data_types(self.list(fields, "return_types")?)?;
         let bindings = self.list(fields, "bindings")?;
         if bindings.len() != types.len() {

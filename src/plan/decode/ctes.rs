@@ -8,7 +8,7 @@ use super::{CteInScope, DecodeError, Decoded, Decoder, Slot};
 
 impl Decoder<'_> {
     pub(super) fn cte(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "table_index", "column_count", "ctename", "materialize"])?;
+        self.only_node(fields, &["column_count", "ctename", "materialize"])?;
         let [definition, body] = self.list(fields, "children")? else {
             return Err(self.error("a CTE without a body"));
         };
@@ -31,10 +31,7 @@ impl Decoder<'_> {
     }
 
     pub(super) fn cte_reference(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(
-            fields,
-            &["type", "children", "table_index", "cte_index", "chunk_types", "bound_columns", "is_recurring"],
-        )?;
+        self.only_node(fields, &["cte_index", "chunk_types", "bound_columns", "is_recurring"])?;
         let table_index = self.number(fields, "cte_index")?;
         let id = match self.ctes.iter().rev().find(|cte| cte.table_index == table_index) {
             Some(cte) => cte.id,
@@ -52,19 +49,7 @@ impl Decoder<'_> {
     }
 
     pub(super) fn recursive_cte(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(
-            fields,
-            &[
-                "type",
-                "children",
-                "union_all",
-                "ctename",
-                "table_index",
-                "column_count",
-                "key_targets",
-                "ref_recurring",
-            ],
-        )?;
+        self.only_node(fields, &["union_all", "ctename", "column_count", "key_targets", "ref_recurring"])?;
         let [start, step] = self.list(fields, "children")? else {
             return Err(self.error("a recursive CTE without a step"));
         };

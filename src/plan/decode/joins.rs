@@ -7,9 +7,7 @@ use super::reader::Fields;
 use super::{Column, DecodeError, Decoded, Decoder, DependentInScope, Slot, boolean_column, laterals};
 
 /// Fields of the joins with conditions.
-const COMPARISON_JOIN: [&str; 11] = [
-    "type",
-    "children",
+const COMPARISON_JOIN: [&str; 9] = [
     "join_type",
     "mark_index",
     "left_projection_map",
@@ -25,7 +23,7 @@ impl Decoder<'_> {
     /// A join whose sides stand for themselves.
     pub(super) fn join(&mut self, fields: Fields<'_>, node: &str) -> Result<Decoded, DecodeError> {
         let known = [&COMPARISON_JOIN[..], &["condition"]].concat();
-        self.only(fields, &known)?;
+        self.only_node(fields, &known)?;
         for unused in ["duplicate_eliminated_columns", "left_projection_map", "right_projection_map", "mark_types"] {
             self.must_be_empty(fields, unused)?;
         }
@@ -115,7 +113,7 @@ impl Decoder<'_> {
     /// A correlated subquery: DuckDB evaluates its right side for the distinct values of the columns of the left side
     /// that it reads, and joins back.
     pub(super) fn dependent_join(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &COMPARISON_JOIN)?;
+        self.only_node(fields, &COMPARISON_JOIN)?;
         for unused in ["left_projection_map", "right_projection_map"] {
             self.must_be_empty(fields, unused)?;
         }
@@ -147,7 +145,7 @@ impl Decoder<'_> {
 
     /// The distinct keys of the correlated join around.
     pub(super) fn dependent_keys(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "table_index", "chunk_types"])?;
+        self.only_node(fields, &["chunk_types"])?;
         let types = self.data_types(self.list(fields, "chunk_types")?)?;
         let around = self.dependents.last();
         let Some((id, columns)) = around.map(|dependent| (dependent.id, dependent.columns.clone())) else {

@@ -76,7 +76,7 @@ impl Decoder<'_> {
     }
 
     fn projection(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "table_index", "expressions"])?;
+        self.only_node(fields, &["expressions"])?;
         let Decoded { rel, slots } = self.input(fields)?;
         let mut exprs = Vec::new();
         for json in self.list(fields, "expressions")? {
@@ -104,7 +104,7 @@ impl Decoder<'_> {
     }
 
     fn filter(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "expressions", "projection_map"])?;
+        self.only_node(fields, &["expressions", "projection_map"])?;
         let Decoded { rel, mut slots } = self.input(fields)?;
         let predicates = self.exprs(self.list(fields, "expressions")?, Scope::Row(&slots))?;
         if fields.get("projection_map").is_some() {
@@ -119,11 +119,9 @@ impl Decoder<'_> {
     }
 
     fn aggregate(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(
+        self.only_node(
             fields,
             &[
-                "type",
-                "children",
                 "expressions",
                 "group_index",
                 "aggregate_index",
@@ -173,7 +171,7 @@ impl Decoder<'_> {
     }
 
     fn window(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "window_index", "expressions"])?;
+        self.only_node(fields, &["window_index", "expressions"])?;
         let Decoded { rel, mut slots } = self.input(fields)?;
         let width = rel.columns().len();
         let mut functions = Vec::new();
@@ -188,7 +186,7 @@ impl Decoder<'_> {
     }
 
     fn sort(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "orders", "projection_map", "projections", "is_index_sort"])?;
+        self.only_node(fields, &["orders", "projection_map", "projections", "is_index_sort"])?;
         self.must_be_empty(fields, "projection_map")?;
         self.must_be_empty(fields, "projections")?;
         let Decoded { rel, slots } = self.input(fields)?;
@@ -197,7 +195,7 @@ impl Decoder<'_> {
     }
 
     fn limit(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "limit_val", "offset_val"])?;
+        self.only_node(fields, &["limit_val", "offset_val"])?;
         let Decoded { rel, slots } = self.input(fields)?;
         let limit = self.limit_count(self.required(fields, "limit_val")?, &slots)?;
         let offset = self.limit_count(self.required(fields, "offset_val")?, &slots)?;
@@ -227,7 +225,7 @@ impl Decoder<'_> {
     }
 
     fn unnest(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "unnest_index", "expressions"])?;
+        self.only_node(fields, &["unnest_index", "expressions"])?;
         let Decoded { rel, mut slots } = self.input(fields)?;
         let width = rel.columns().len();
         let mut lists = Vec::new();
@@ -247,7 +245,7 @@ impl Decoder<'_> {
     }
 
     fn sample(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "sample_options"])?;
+        self.only_node(fields, &["sample_options"])?;
         let Decoded { rel, slots } = self.input(fields)?;
         let known = ["sample_size", "is_percentage", "method", "seed", "repeatable"];
         let options = self.fields(self.required(fields, "sample_options")?, "a sample", &known)?;

@@ -43,7 +43,7 @@ impl Decoder<'_> {
     /// The input has the groups, one list of values per aggregate, and the list of the values' names. Output: the
     /// groups, and for each pivoted value each aggregate's value, or its value for no rows where the group has none.
     pub(super) fn pivot(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "pivot_index", "bound_pivot"])?;
+        self.only_node(fields, &["pivot_index", "bound_pivot"])?;
         let input = self.input(fields)?;
         let input = self.exact(input)?;
         let known = ["group_count", "types", "pivot_values", "aggregates"];

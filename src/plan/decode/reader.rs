@@ -23,6 +23,9 @@ impl<'j> Fields<'j> {
 /// What DuckDB writes for an index that is not there.
 pub(super) const NO_INDEX: u64 = u64::MAX;
 
+/// Fields that many kinds of plan nodes have.
+const NODE: [&str; 3] = ["type", "children", "table_index"];
+
 impl Decoder<'_> {
     /// `json` as an object, with any fields.
     pub(super) fn object<'j>(&self, json: &'j Json, of: &'j str) -> Result<Fields<'j>, DecodeError> {
@@ -45,6 +48,11 @@ impl Decoder<'_> {
             Some(key) => Err(self.error(format!("the field {key:?} of {}", fields.of))),
             None => Ok(()),
         }
+    }
+
+    /// Refuses fields of a plan node that are neither its `own` nor common to many kinds of nodes.
+    pub(super) fn only_node(&self, fields: Fields<'_>, own: &[&str]) -> Result<(), DecodeError> {
+        self.only(fields, &NODE.iter().chain(own).copied().collect::<Vec<_>>())
     }
 
     /// The field `name`, which must be there.

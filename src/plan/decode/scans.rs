@@ -14,10 +14,7 @@ const EMPTY: u64 = u64::MAX - 1;
 const VIRTUAL: u64 = 1 << 63;
 
 /// Bookkeeping of other stages, without meaning in an unoptimised plan.
-const GET: [&str; 23] = [
-    "type",
-    "children",
-    "table_index",
+const GET: [&str; 20] = [
     "returned_types",
     "names",
     "projection_ids",
@@ -43,7 +40,7 @@ const GET: [&str; 23] = [
 impl Decoder<'_> {
     /// A scan or a table function.
     pub(super) fn get(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &GET)?;
+        self.only_node(fields, &GET)?;
         self.must_be_empty(fields, "projection_ids")?;
         if let Some(filters) = fields.get("table_filters") {
             let filters = self.fields(filters, "table filters", &["filters"])?;

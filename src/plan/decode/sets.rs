@@ -20,7 +20,7 @@ pub(super) enum Above {
 impl Decoder<'_> {
     /// `DISTINCT`, `DISTINCT ON`, and the end of a set operation without `ALL`.
     pub(super) fn distinct(&mut self, fields: Fields<'_>) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "distinct_type", "distinct_targets", "order_by"])?;
+        self.only_node(fields, &["distinct_type", "distinct_targets", "order_by"])?;
         let (decoded, above) = match self.list(fields, "children")? {
             [only] => self.distinct_input(only)?,
             other => return Err(self.error(format!("a node with {} inputs", other.len()))),
@@ -78,7 +78,7 @@ impl Decoder<'_> {
         op: SetOperator,
         above: Above,
     ) -> Result<Decoded, DecodeError> {
-        self.only(fields, &["type", "children", "table_index", "column_count", "setop_all", "allow_out_of_order"])?;
+        self.only_node(fields, &["column_count", "setop_all", "allow_out_of_order"])?;
         let all = self.flag(fields, "setop_all")?;
         if !all && above != Above::ItsDistinct {
             return Err(self.error("a set operation without ALL that is not under its DISTINCT"));
