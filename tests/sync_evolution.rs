@@ -246,7 +246,7 @@ fn somebody_elses_writes_are_noticed_and_repaired() {
     world.run("DROP TABLE v");
     let report = world.sync_with(&SyncOptions::default()).unwrap();
     let error = view_of(&report, "v").error.unwrap();
-    assert_eq!(error, "view main.v is broken: its table was dropped or replaced by someone else");
+    assert_eq!(error, "view main.v is broken: its table was dropped by someone else");
     assert_eq!(view_of(&world.sync_with(&options).unwrap(), "v").error, None);
     world.assert_holds("v", JOIN);
     world.run("INSERT INTO t VALUES (300, 1, 'x')");

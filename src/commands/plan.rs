@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::failure::{Exit, Failure};
 use super::global::Session;
-use super::output::{Answer, NONE, Page};
+use super::output::{self, Answer, NONE, Page};
 use crate::inspect::explain::ExplainedTerm;
 use crate::inspect::{Explanation, Span, explain};
 use crate::lake::{Access, SnapshotId};
@@ -51,7 +51,10 @@ impl Plan {
         let lake = session.open(Access::ReadOnly)?;
         let explanation = explain(&lake, &name, span)?;
         session.output.answer(&Explained { explanation: &explanation, sql: self.sql })?;
-        Ok(Exit::Done)
+        let Some(error) = &explanation.error else { return Ok(Exit::Done) };
+        let hint = explanation.hint.clone();
+        output::failure(&Failure { hint, ..Failure::new(Exit::ViewFailed, format!("the next sync fails: {error}")) });
+        Ok(Exit::ViewFailed)
     }
 }
 
@@ -65,7 +68,7 @@ struct Explained<'a> {
 
 impl Answer for Explained<'_> {
     fn page(&self, page: &mut Page) {
-        let Explanation { view, rule, join, legs, terms, sql, reason } = self.explanation;
+        let Explanation { view, rule, join, legs, terms, sql, reason, .. } = self.explanation;
         let how = match reason {
             Some(reason) => format!("recomputed, and the difference written. {reason}"),
             None => "maintained from changes".to_owned(),

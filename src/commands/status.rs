@@ -65,22 +65,26 @@ impl Answer for StatusAnswer {
         }
         let rows: Vec<Vec<String>> = self.views.iter().map(row).collect();
         page.table(&["view", "rows", "snapshot", "behind", "last refresh (UTC)"], &rows);
-        let remarks: Vec<(&Status, &String)> =
-            self.views.iter().filter_map(|view| Some((view, view.error.as_ref()?))).collect();
-        if !remarks.is_empty() {
+        for view in self.views.iter().filter(|view| view.error.is_some()) {
             page.gap();
+            page.paragraph("", "  ", view.error.as_deref().unwrap_or_default());
+            if let Some(hint) = &view.hint {
+                page.paragraph("  what to do: ", "  ", hint);
+            }
         }
-        for (_, remark) in remarks {
-            page.paragraph("", "  ", remark);
+        if let Some(oldest) = self.views.iter().filter_map(|view| view.oldest_needed).min() {
+            page.gap();
+            page.line(&format!("no view needs a snapshot before {oldest}"));
         }
     }
 }
 
 fn row(view: &Status) -> Vec<String> {
-    let behind = match (&view.error, view.stale) {
-        (Some(_), _) => "broken".to_owned(),
-        (None, false) => "no".to_owned(),
-        (None, true) => {
+    let behind = match (view.condition, view.stale) {
+        ("changed", _) => "written to by others".to_owned(),
+        ("broken", _) => "broken".to_owned(),
+        (_, false) => "no".to_owned(),
+        (_, true) => {
             let snapshots = if view.lag_snapshots == 1 { "snapshot" } else { "snapshots" };
             format!("{} {snapshots}, {}", view.lag_snapshots, duration::readable(view.lag_ms / 1_000))
         }
@@ -92,5 +96,8 @@ fn row(view: &Status) -> Vec<String> {
             format!("{seconds} {}", last.strategy)
         },
     );
-    vec![view.view.clone(), view.rows.to_string(), view.snapshot.to_string(), behind, refresh]
+    let known = |number: Option<String>| number.unwrap_or_else(|| NONE.to_owned());
+    let rows = known(view.rows.map(|rows| rows.to_string()));
+    let snapshot = known(view.snapshot.map(|snapshot| snapshot.to_string()));
+    vec![view.view.clone(), rows, snapshot, behind, refresh]
 }

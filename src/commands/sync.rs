@@ -37,7 +37,7 @@ pub(super) struct Sync {
     /// Replace all rows by those of the SELECT, run anew
     #[arg(long)]
     full: bool,
-    /// Rebuild views whose table someone else wrote to or dropped
+    /// Look for views whose table or state someone else changed, dropped or wrote to, and rebuild those
     #[arg(long)]
     repair: bool,
     /// Say what would be done and write nothing
@@ -158,7 +158,7 @@ impl serde::Serialize for Synced<'_> {
 
 impl Answer for Synced<'_> {
     fn page(&self, page: &mut Page) {
-        let Report { snapshot, views } = self.report;
+        let Report { snapshot, views, repaired } = self.report;
         if views.is_empty() {
             page.line(&format!("snapshot {snapshot}: the lake has no views"));
             return;
@@ -167,6 +167,10 @@ impl Answer for Synced<'_> {
         page.line(&format!("snapshot {snapshot}{doing}"));
         page.gap();
         views_table(page, views, true);
+        if let Some(repaired) = repaired {
+            page.gap();
+            page.paragraph("", "  ", repaired);
+        }
         let told: Vec<_> = views.iter().filter_map(|view| Some((view, remarks(view)?))).collect();
         if !told.is_empty() {
             page.gap();
@@ -215,11 +219,13 @@ fn remarks(view: &ViewReport) -> Option<String> {
         .filter(|source| source.changed)
         .map(|source| format!("{} ({}..{}]", source.table, source.from, source.to))
         .collect();
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<String> = view.repaired.iter().map(|damage| format!("rebuilt because {damage}")).collect();
     if !changed.is_empty() {
         remarks.push(format!("read changes of {}", changed.join(", ")));
     }
-    remarks.extend(view.reason.clone());
+    // That it was a repair is said by what was found.
+    remarks.extend(view.reason.clone().filter(|_| view.repaired.is_empty()));
+    remarks.extend(view.notes.iter().cloned());
     remarks.extend(view.guards.iter().cloned());
     (!remarks.is_empty()).then(|| remarks.join("; "))
 }

@@ -51,7 +51,7 @@ pub(super) struct VerifyAnswer {
 impl VerifyAnswer {
     /// A difference weighs more than a view that could not be compared.
     pub(super) fn exit(&self) -> Exit {
-        if self.views.iter().any(|view| view.error.is_none() && !view.holds()) {
+        if self.views.iter().any(|view| view.compared && !view.holds()) {
             Exit::Difference
         } else if self.views.iter().any(|view| view.error.is_some()) {
             Exit::ViewFailed
@@ -73,6 +73,9 @@ impl Answer for VerifyAnswer {
             if let Some(error) = &view.error {
                 page.gap();
                 page.paragraph("", "  ", error);
+                if let Some(hint) = &view.hint {
+                    page.paragraph("  what to do: ", "  ", hint);
+                }
             }
             if !view.differences.is_empty() {
                 page.gap();
@@ -83,12 +86,12 @@ impl Answer for VerifyAnswer {
 }
 
 fn row(view: &Verification) -> Vec<String> {
-    let result = match (&view.error, view.holds()) {
-        (Some(_), _) => "not compared",
-        (None, true) => "equal",
-        (None, false) => "DIFFERS",
+    let result = match (view.compared, view.holds()) {
+        (false, _) => "not compared",
+        (true, true) => "equal",
+        (true, false) => "DIFFERS",
     };
-    let count = |count: u64| if view.error.is_some() { NONE.to_owned() } else { count.to_string() };
+    let count = |count: u64| if view.compared { count.to_string() } else { NONE.to_owned() };
     vec![
         view.view.clone(),
         view.snapshot.to_string(),

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use super::condition::condition;
 use crate::delta::{self, Change, Changes, DeltaPlan, Term};
 use crate::lake::{Lake, SnapshotId, Transaction};
 use crate::plan::Rel;
@@ -31,6 +32,10 @@ pub struct Explanation {
     pub sql: Option<String>,
     /// Why the view has no delta and is recomputed.
     pub reason: Option<String>,
+    /// What the next sync would stumble over.
+    pub error: Option<String>,
+    /// What the user can do about it.
+    pub hint: Option<String>,
 }
 
 /// An input of the view.
@@ -85,6 +90,9 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
         let known = known.into_iter().map(|view| view.name).collect();
         return Err(ViewError::Unknown { view: name.clone(), known }.into());
     };
+    let trouble = condition(&transaction, view)?.trouble;
+    let hint = trouble.as_ref().and_then(SyncError::hint);
+    let error = trouble.map(|error| error.to_string());
     let windows = windows(&transaction, view, span)?;
     let plan = registry::plan(&transaction, view)?;
     let understood = understand(&transaction, &plan, view.created, &view.duckdb_version);
@@ -115,6 +123,8 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
             terms: plan.account().into_iter().map(|term| explained(term, &plan, &transaction, &windows)).collect(),
             sql: Some(text(&plan, &transaction, &windows)),
             reason: None,
+            error,
+            hint,
         },
         Err(reason) => Explanation {
             view: view_name,
@@ -124,6 +134,8 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
             terms: Vec::new(),
             sql: rel.as_ref().map(|rel| crate::sync::recompute::printed(&transaction, rel, &windows)),
             reason: Some(reason),
+            error,
+            hint,
         },
     })
 }

@@ -6,6 +6,7 @@
 //! | how far is each view, and how far behind? | [`status()`] |
 //! | does this view hold what its query returns? | [`verify()`] |
 
+pub(crate) mod condition;
 pub mod explain;
 pub mod status;
 pub mod verify;

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::lake::{Lake, LakeError, SnapshotId, Transaction, Value, identifier, literal};
+use super::condition::condition;
+use crate::lake::{Lake, LakeError, SnapshotId, TableIdentity, Transaction, Value, identifier, literal};
 use crate::sync::SyncError;
-use crate::sync::window::{changes_since, window};
 use crate::view::{View, ViewError, ViewName, ViewState, registry};
 
 /// The status of one view; serialised, an element of `status --format json`.
@@ -12,16 +12,22 @@ use crate::view::{View, ViewError, ViewName, ViewState, registry};
 pub struct Status {
     /// The view, as `schema.name`.
     pub view: String,
-    /// The snapshot that its rows stand for.
-    pub snapshot: SnapshotId,
+    /// `ok`; `changed`, if someone else wrote to its table; `broken`, if it cannot be refreshed as it is.
+    pub condition: &'static str,
+    /// The snapshot that its rows stand for; null if that is lost.
+    pub snapshot: Option<SnapshotId>,
     /// Is there a change that it has not taken in?
     pub stale: bool,
     /// How many snapshots have come since, if it is stale; else 0.
     pub lag_snapshots: u64,
     /// For how long the oldest change has been waiting, in milliseconds; 0 if none is.
     pub lag_ms: u64,
-    /// How many rows it holds.
-    pub rows: u64,
+    /// The oldest snapshot that its next refresh reads: older ones may expire.
+    pub oldest_needed: Option<SnapshotId>,
+    /// How many rows it holds, as of its last refresh.
+    pub rows: Option<u64>,
+    /// How many data files they are in; rows that the catalog holds itself are in none.
+    pub files: Option<u64>,
     /// How it is maintained: `incremental`, or `recompute` with the reason.
     pub maintenance: &'static str,
     /// Why it is recomputed.
@@ -30,6 +36,8 @@ pub struct Status {
     pub last_refresh: Option<LastRefresh>,
     /// What the next sync would stumble over.
     pub error: Option<String>,
+    /// What the user can do about it.
+    pub hint: Option<String>,
 }
 
 /// A view's last refresh.
@@ -57,32 +65,46 @@ pub fn status(lake: &Lake, names: &[ViewName]) -> Result<Vec<Status>, SyncError>
             return Err(ViewError::Unknown { view: name.clone(), known }.into());
         }
     }
+    drop(transaction);
     let wanted = views.iter().filter(|view| names.is_empty() || names.contains(&view.name));
-    wanted.map(|view| view_status(&transaction, view)).collect()
+    wanted.map(|view| view_status(lake, view)).collect()
 }
 
-fn view_status(transaction: &Transaction<'_>, view: &View) -> Result<Status, SyncError> {
-    let state = registry::state(transaction, view)?;
-    let newest = transaction.snapshot();
-    let first_change = first_change(transaction, &state)?;
-    let is_stale = first_change.is_some();
-    let error = if registry::table(transaction, view, &state)?.is_none() {
-        Some(SyncError::TableGone { view: view.name.clone() }.to_string())
-    } else {
-        source_error(transaction, view, &state)?
+fn view_status(lake: &Lake, view: &View) -> Result<Status, SyncError> {
+    let transaction = &lake.begin()?;
+    let condition = condition(transaction, view)?;
+    let first_change = match &condition.state {
+        Some(state) => first_change(transaction, state)?,
+        None => None,
     };
+    let state = condition.state.as_ref();
+    let waiting = first_change.and(state).map_or(0, |state| transaction.snapshot().0.saturating_sub(state.snapshot.0));
     Ok(Status {
         view: view.name.to_string(),
-        snapshot: state.snapshot,
-        stale: is_stale,
-        lag_snapshots: if is_stale { newest.0.saturating_sub(state.snapshot.0) } else { 0 },
+        condition: condition.word(),
+        snapshot: state.map(|state| state.snapshot),
+        stale: first_change.is_some(),
+        lag_snapshots: waiting,
         lag_ms: first_change.map_or(Ok(0), |snapshot| age(transaction, snapshot))?,
-        rows: state.rows,
+        oldest_needed: state.and_then(|state| state.sources.iter().map(|source| source.watermark).min()),
+        rows: state.map(|state| state.rows),
+        files: condition.table.as_ref().map(|table| files(transaction, table)).transpose()?,
         maintenance: if view.class.obstacle.is_none() { "incremental" } else { "recompute" },
         reason: view.class.obstacle.as_ref().map(ToString::to_string),
         last_refresh: last_refresh(transaction, view)?,
-        error,
+        hint: condition.trouble.as_ref().and_then(SyncError::hint),
+        error: condition.trouble.map(|error| error.to_string()),
     })
+}
+
+/// How many data files a table has now.
+fn files(transaction: &Transaction<'_>, table: &TableIdentity) -> Result<u64, LakeError> {
+    let sql = format!(
+        "SELECT count(*) FROM {}.ducklake_data_file WHERE table_id = {} AND end_snapshot IS NULL",
+        transaction.metadata(),
+        table.id
+    );
+    transaction.query_value(&sql)?.as_u64()
 }
 
 /// The first snapshot that changed a source after the view took it in.
@@ -116,11 +138,15 @@ fn age(transaction: &Transaction<'_>, snapshot: SnapshotId) -> Result<u64, LakeE
 
 fn last_refresh(transaction: &Transaction<'_>, view: &View) -> Result<Option<LastRefresh>, LakeError> {
     let table = [transaction.alias(), registry::SCHEMA, "refreshes"].map(identifier).join(".");
-    let rows = transaction.query(&format!(
+    let found = transaction.query(&format!(
         "SELECT CAST(refreshed_at AS VARCHAR), strategy, rows_inserted, rows_deleted, elapsed_ms FROM {table} \
          WHERE view_id = {} ORDER BY snapshot_id DESC LIMIT 1",
         literal(view.id.as_str())
-    ))?;
+    ));
+    let rows = match found {
+        Err(error) if error.is_unbound() => return Ok(None),
+        found => found?,
+    };
     let Some([at, strategy, inserted, deleted, elapsed]) = rows.rows.first().map(Vec::as_slice) else {
         return Ok(None);
     };
@@ -131,19 +157,4 @@ fn last_refresh(transaction: &Transaction<'_>, view: &View) -> Result<Option<Las
         rows_deleted: deleted.as_u64()?,
         elapsed_ms: elapsed.optional(Value::as_u64)?.unwrap_or(0),
     }))
-}
-
-/// A source that is gone, or lacks a column that the view reads.
-fn source_error(transaction: &Transaction<'_>, view: &View, state: &ViewState) -> Result<Option<String>, SyncError> {
-    let changes = changes_since(transaction, state)?;
-    for source in &state.sources {
-        match window(transaction, &view.name, source, transaction.snapshot(), &changes) {
-            Ok(_) => {}
-            Err(error @ (SyncError::SourceDropped { .. } | SyncError::ColumnDropped { .. })) => {
-                return Ok(Some(error.to_string()));
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(None)
 }

@@ -3,9 +3,11 @@
 
 use serde::Serialize;
 
+use super::condition::{Condition, condition};
 use crate::lake::{Lake, LakeError, LastChanges, SnapshotId, TableId, Transaction, Value, identifier};
 use crate::plan::WEIGHT;
 use crate::sync::SyncError;
+use crate::sync::damage::Damage;
 use crate::sync::recompute::{self, Query};
 use crate::sync::rows::names;
 use crate::sync::temporary::{Temporary, qualified};
@@ -29,16 +31,18 @@ pub struct Verification {
     pub columns: Vec<String>,
     /// Some of the rows that differ.
     pub differences: Vec<Difference>,
-    /// Why it could not be compared.
+    /// What the next sync would stumble over, or why the view could not be compared.
     pub error: Option<String>,
     /// What the user can do about that.
     pub hint: Option<String>,
+    /// Was it compared?
+    pub compared: bool,
 }
 
 impl Verification {
     /// Was it compared, and is it right?
     pub fn holds(&self) -> bool {
-        self.error.is_none() && self.missing == 0 && self.unexpected == 0
+        self.compared && self.missing == 0 && self.unexpected == 0
     }
 }
 
@@ -75,6 +79,7 @@ pub fn verify(lake: &Lake, views: &[ViewName], samples: usize) -> Result<Vec<Ver
                 differences: Vec::new(),
                 hint: error.hint(),
                 error: Some(error.to_string()),
+                compared: false,
             })
         })
         .collect())
@@ -82,9 +87,15 @@ pub fn verify(lake: &Lake, views: &[ViewName], samples: usize) -> Result<Vec<Ver
 
 fn verify_view(lake: &Lake, view: &View, samples: usize) -> Result<Verification, SyncError> {
     let transaction = lake.begin()?;
-    let state = registry::state(&transaction, view)?;
-    let table =
-        registry::table(&transaction, view, &state)?.ok_or_else(|| SyncError::TableGone { view: view.name.clone() })?;
+    let Condition { state, table, trouble } = condition(&transaction, view)?;
+    let (Some(state), Some(table)) = (state, table) else {
+        return Err(trouble.unwrap_or_else(|| Damage::TableGone.error(&view.name)));
+    };
+    if let Some(SyncError::Damaged { damage, .. }) = &trouble
+        && damage.breaks()
+    {
+        return Err(damage.error(&view.name));
+    }
     let tables: Vec<TableId> = state.sources.iter().map(|source| source.table).collect();
     transaction.read_all_files_of_late_buckets(&tables)?;
     let query = query_at_watermarks(&transaction, view, &state)?;
@@ -108,8 +119,9 @@ fn verify_view(lake: &Lake, view: &View, samples: usize) -> Result<Verification,
         unexpected,
         columns: view.columns.iter().map(|column| column.name.clone()).collect(),
         differences,
-        error: None,
-        hint: None,
+        hint: trouble.as_ref().and_then(SyncError::hint),
+        error: trouble.map(|error| error.to_string()),
+        compared: true,
     })
 }
 

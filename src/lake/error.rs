@@ -208,6 +208,12 @@ impl LakeError {
         Some(hint.to_owned())
     }
 
+    /// Whether DuckDB refused a statement because a table or column that it names is not there, or not as expected.
+    /// An open transaction goes on.
+    pub(crate) fn is_unbound(&self) -> bool {
+        matches!(self, Self::Sql { class, .. } if class == "Catalog" || class == "Binder")
+    }
+
     /// Whether a statement failed because a table that it names does not exist.
     pub(super) fn is_missing_table(&self) -> bool {
         matches!(self, Self::Sql { class, message, .. } if class == "Catalog" && message.contains("does not exist"))

@@ -41,9 +41,6 @@ pub(crate) fn choose(
 ) -> Result<Choice, SyncError> {
     let full = |reason: &str| Choice::Full { reason: Some(reason.to_owned()) };
     let recompute = |reason: String| Choice::Recompute { reason: Some(reason) };
-    if request.repair {
-        return Ok(full("repair"));
-    }
     if request.full {
         return Ok(full("asked for"));
     }

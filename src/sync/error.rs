@@ -1,5 +1,6 @@
 //! What can go wrong with a refresh.
 
+use super::damage::Damage;
 use crate::lake::{LakeError, SnapshotId};
 use crate::view::{ViewError, ViewName};
 
@@ -59,25 +60,13 @@ pub enum SyncError {
         /// What changed.
         detail: String,
     },
-    /// The view's table is gone.
-    #[error("view {view} is broken: its table was dropped or replaced by someone else")]
-    TableGone {
+    /// Someone else laid hands on the view's table.
+    #[error("view {view} {}: {damage}", if damage.breaks() { "is broken" } else { "was changed" })]
+    Damaged {
         /// The view.
         view: ViewName,
-    },
-    /// Someone else wrote to the view's table.
-    #[error(
-        "view {view}: someone else wrote to its table after snapshot {since} ({inserted} rows inserted, {deleted} deleted)"
-    )]
-    ForeignWrite {
-        /// The view.
-        view: ViewName,
-        /// The view's last own commit.
-        since: SnapshotId,
-        /// Rows that came.
-        inserted: u64,
-        /// Rows that went.
-        deleted: u64,
+        /// What was done.
+        damage: Box<Damage>,
     },
     /// The delta takes rows away that the view does not hold.
     #[error(
@@ -176,7 +165,7 @@ impl SyncError {
             SyncError::SourceDropped { .. } | SyncError::ColumnDropped { .. } | SyncError::MeaningChanged { .. } => {
                 "give it a new definition with create --or-replace, or drop it"
             }
-            SyncError::TableGone { .. } | SyncError::ForeignWrite { .. } => "rebuild it with sync --repair",
+            SyncError::Damaged { .. } => "rebuild it with sync --repair",
             SyncError::RowsMissing { .. } => "compare with verify, rebuild with sync --repair, and report it",
             SyncError::SourceNotRefreshed { .. } => "mend that view first",
             SyncError::Overtaken { .. } => "the next sync brings them together",

@@ -10,6 +10,7 @@
 //! | `run` | which views have anything to do at all; the order; retries |
 //! | `refresh` | the steps of one attempt |
 //! | `window` | where each source stands and is to stand, and whether it still is what it was |
+//! | `damage` | what was done to a view's own table and state without us |
 //! | `choice` | noop, incremental, recompute or full, and why |
 //! | `incremental` | net changes and terms into a consolidated delta |
 //! | `recompute` | the query's rows and their difference to the view's |
@@ -18,6 +19,7 @@
 
 mod apply;
 mod choice;
+pub(crate) mod damage;
 mod error;
 pub mod event;
 mod failpoint;
@@ -31,6 +33,7 @@ mod run;
 pub(crate) mod temporary;
 pub(crate) mod window;
 
+pub use damage::Damage;
 pub use error::SyncError;
 pub use event::{Event, Observer, Step};
 pub use failpoint::POINTS;

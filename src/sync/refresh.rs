@@ -5,22 +5,21 @@ use std::time::Instant;
 
 use super::apply::{self, StagedDelta};
 use super::choice::{self, Choice};
+use super::damage::{self, Damage};
 use super::event::Step;
 use super::failpoint::pass;
 use super::incremental::{NetChanges, Staging, stage_net_changes};
 use super::recompute::{self, Query};
 use super::report::{Method, SourceReport, Terms, ViewReport};
 use super::temporary::Temporary;
-use super::window::{Window, advanced, changes_since, has_changed, window};
+use super::window::{Window, advanced, changes_since, window};
 use super::{Progress, SyncError};
 use crate::delta::derive;
-use crate::lake::{
-    Lake, LakeError, LastChanges, NetChangeRequest, SnapshotId, TableId, TableIdentity, Transaction, identifier,
-};
+use crate::lake::{Lake, LakeError, LastChanges, SnapshotId, TableId, TableIdentity, Transaction, identifier};
 use crate::plan::Rel;
 use crate::view::{
-    AUTHOR, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewError, ViewId, ViewName, ViewState, registry,
-    resolve, understand,
+    AUTHOR, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewColumn, ViewError, ViewId, ViewName,
+    ViewState, registry, resolve, understand,
 };
 
 /// What a refresh is to do.
@@ -91,7 +90,8 @@ struct Refresh<'a> {
     view: View,
     plan: registry::PlanText,
     state: ViewState,
-    changes: LastChanges,
+    /// What was done to the view without us; found only where it may be repaired.
+    damages: Vec<Damage>,
     /// The view's table, unless it is gone.
     table: Option<TableIdentity>,
     windows: Vec<Window>,
@@ -111,11 +111,25 @@ impl<'a> Refresh<'a> {
         let started = Instant::now();
         let view = registry::view_with_plan(transaction, request.view)?;
         let (view, plan) = view.ok_or_else(|| ViewError::Unknown { view: request.name.clone(), known: Vec::new() })?;
-        let state = registry::state(transaction, &view)?;
+        let (state, mut damages) = match registry::state(transaction, &view) {
+            Ok(state) => {
+                let damage = damage::of_state(transaction, AUTHOR, &state)?;
+                (state, damage.into_iter().collect::<Vec<_>>())
+            }
+            Err(ViewError::State { detail, .. }) if request.repair => {
+                (damage::reconstructed(transaction, &view, &plan)?, vec![Damage::State { detail }])
+            }
+            Err(error) => return Err(error.into()),
+        };
         let table = registry::table(transaction, &view, &state)?;
         let changes = changes_since(transaction, &state)?;
+        damages.extend(damage::of_table(transaction, &view, &state, table.as_ref(), &changes, temporary)?);
+        if let (Some(damage), false) = (damages.first(), request.repair) {
+            return Err(damage.error(&view.name));
+        }
         let (target, windows) = windows(transaction, request, &view, &state, &changes)?;
         let mut report = ViewReport::new(view.name.to_string());
+        report.repaired = damages.iter().map(ToString::to_string).collect();
         report.sources = windows
             .iter()
             .map(|window| SourceReport {
@@ -134,7 +148,7 @@ impl<'a> Refresh<'a> {
             view,
             plan,
             state,
-            changes,
+            damages,
             table,
             windows,
             target,
@@ -145,15 +159,16 @@ impl<'a> Refresh<'a> {
 
     /// The rest of the refresh; says whether there is something to commit.
     fn run(&mut self) -> Result<bool, SyncError> {
-        if !self.request.repair {
-            self.refuse_foreign_writes()?;
-        }
-        if self.windows.iter().any(|window| window.from > window.to) {
+        if self.damages.is_empty() && self.windows.iter().any(|window| window.from > window.to) {
             self.target = self.target.max(self.state.snapshot);
             return Ok(self.noop(Some(format!("it stands for snapshot {} already", self.state.snapshot))));
         }
         let notes = &mut self.report.guards;
-        let choice = choice::choose(self.transaction, &self.view, self.request, &self.windows, notes)?;
+        let choice = if self.damages.is_empty() {
+            choice::choose(self.transaction, &self.view, self.request, &self.windows, notes)?
+        } else {
+            Choice::Full { reason: Some("repair".to_owned()) }
+        };
         self.report.phases.net_change_ms = milliseconds(self.started);
         if choice != Choice::Noop {
             let tables: Vec<TableId> = self.windows.iter().map(|window| window.source.table).collect();
@@ -196,27 +211,6 @@ impl<'a> Refresh<'a> {
             None
         };
         Ok((plan, understood))
-    }
-
-    /// A view whose table holds other rows than ours cannot be refreshed by what changed since.
-    fn refuse_foreign_writes(&mut self) -> Result<(), SyncError> {
-        let Some(table) = &self.table else {
-            return Err(SyncError::TableGone { view: self.view.name.clone() });
-        };
-        let (since, current) = (self.state.landed, self.transaction.snapshot());
-        if !has_changed(self.transaction, &self.changes, table.id, since, current)? {
-            return Ok(());
-        }
-        let (inserted, deleted) = if self.transaction.snapshot_exists(since)? {
-            foreign_rows(self.transaction, table, since, current, self.temporary)?
-        } else {
-            let rows = self.transaction.count_at(table, current)?;
-            (rows.saturating_sub(self.state.rows), self.state.rows.saturating_sub(rows))
-        };
-        if (inserted, deleted) == (0, 0) {
-            return Ok(());
-        }
-        Err(SyncError::ForeignWrite { view: self.view.name.clone(), since, inserted, deleted })
     }
 
     /// From the changes.
@@ -332,31 +326,53 @@ impl<'a> Refresh<'a> {
         }
         let target = self.target_table();
         let columns = query.rebound.as_ref().map_or(&self.view.columns, |bound| &bound.columns).clone();
-        let mut table = self.table.as_ref().map(|table| table.id);
-        if table.is_none() {
-            registry::create_rows(self.transaction, &self.view.name, &columns)?;
+        let retyped: Vec<_> = columns.iter().zip(&self.view.columns).map(|(new, old)| (old, new)).collect();
+        let retyped: Vec<_> = retyped.into_iter().filter(|(old, new)| old.stored_type != new.stored_type).collect();
+        let is_fit = !self.damages.iter().any(Damage::unmakes_table) && self.promote(&target, &retyped)?;
+        if !is_fit {
+            self.remake_table(&columns)?;
         }
-        for (new, old) in columns.iter().zip(&self.view.columns).filter(|(new, old)| new.stored_type != old.stored_type)
-        {
-            let (name, data_type) = (identifier(&old.name), &new.stored_type);
-            self.transaction
-                .execute(&format!("ALTER TABLE {target} ALTER COLUMN {name} SET DATA TYPE {data_type}"))
-                .map_err(|error| SyncError::MeaningChanged {
-                    view: self.view.name.clone(),
-                    detail: format!("column {name} cannot become {data_type}: {error}"),
-                })?;
+        if self.damages.iter().any(|damage| matches!(damage, Damage::State { .. })) {
+            registry::create_state(self.transaction, &self.view)?;
         }
-        if table.is_none() {
-            // Its id is known once it is committed; until then it is found by the name that the entry has.
-            let plan = self.plan.parse(&self.view.name)?;
-            registry::write_view(self.transaction, &self.view, &plan)?;
-        }
+        let target = self.target_table();
         let (inserted, deleted) = apply::replace(self.transaction, &self.view, &target, rows)?;
         self.report.rows_inserted = inserted;
         self.report.rows_deleted = deleted;
-        self.bookkeeping(inserted, table.take(), &sources, Some(query))?;
+        self.bookkeeping(inserted, self.table.as_ref().map(|table| table.id), &sources, Some(query))?;
         self.report.phases.apply_ms = milliseconds(clock);
         Ok(true)
+    }
+
+    /// Gives columns of the table other types; says whether DuckLake can: it only widens.
+    fn promote(&self, target: &str, retyped: &[(&ViewColumn, &ViewColumn)]) -> Result<bool, LakeError> {
+        for (old, new) in retyped {
+            let (name, data_type) = (identifier(&old.name), &new.stored_type);
+            let altered = self
+                .transaction
+                .execute(&format!("ALTER TABLE {target} ALTER COLUMN {name} SET DATA TYPE {data_type}"));
+            match altered {
+                Ok(_) => {}
+                Err(error) if error.is_unbound() => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Makes the view's table anew. Views that read it see it replaced. What stands under its name is dropped; the
+    /// snapshots before this commit still have it.
+    fn remake_table(&mut self, columns: &[ViewColumn]) -> Result<(), SyncError> {
+        let name = self.view.name.clone();
+        let standing = self.target_table();
+        if self.table.take().is_some() || self.damages.contains(&Damage::TableReplaced) {
+            self.transaction.execute(&format!("DROP TABLE {standing}"))?;
+        }
+        registry::create_rows(self.transaction, &name, columns)?;
+        // Its id is known once it is committed; until then it is found by the name that the entry has.
+        let plan = self.plan.parse(&name)?;
+        registry::write_view(self.transaction, &self.view, &plan)?;
+        Ok(())
     }
 
     /// The sources as the view knows them after this refresh. Read before anything is written.
@@ -453,24 +469,4 @@ fn windows(
         window(transaction, &view.name, source, to, changes)
     });
     Ok((target, windows.collect::<Result<Vec<_>, _>>()?))
-}
-
-/// The net change of a view's table since our own last commit: all of it is someone else's.
-fn foreign_rows(
-    transaction: &Transaction<'_>,
-    table: &TableIdentity,
-    since: SnapshotId,
-    current: SnapshotId,
-    temporary: &Temporary,
-) -> Result<(u64, u64), LakeError> {
-    let columns: Vec<_> = transaction
-        .columns(table.id, current)?
-        .into_iter()
-        .filter(|column| column.parent.is_none())
-        .map(|column| (column.id, column.name))
-        .collect();
-    let into = temporary.name("foreign");
-    let request = NetChangeRequest { table: table.id, from: since, to: current, columns: &columns, into: &into };
-    let change = transaction.stage_net_change(&request)?;
-    Ok((change.inserted, change.deleted))
 }

@@ -11,6 +11,9 @@ pub struct Report {
     pub snapshot: SnapshotId,
     /// The views, in the order in which they were looked at.
     pub views: Vec<ViewReport>,
+    /// What was wrong with the registry itself and has been made good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repaired: Option<String>,
 }
 
 impl Report {
@@ -69,6 +72,10 @@ pub struct ViewReport {
     pub error: Option<String>,
     /// What the user can do about the error.
     pub hint: Option<String>,
+    /// What was found damaged and has been rebuilt.
+    pub repaired: Vec<String>,
+    /// What the user should know about the view's meaning.
+    pub notes: Vec<String>,
     /// Checks on the sources' history that failed, and so shaped the strategy.
     pub guards: Vec<String>,
     /// Rows of the net changes of the sources: what was read to find out what changes in the view.
@@ -93,6 +100,8 @@ impl ViewReport {
             elapsed_ms: 0,
             error: None,
             hint: None,
+            repaired: Vec::new(),
+            notes: Vec::new(),
             guards: Vec::new(),
             rows_read: 0,
             retries: 0,

@@ -9,7 +9,7 @@ use super::report::{Method, Report, SourceReport, Terms, ViewReport};
 use super::{Progress, SyncError};
 use crate::lake::{Lake, LakeError, SnapshotId, TableId, Transaction};
 use crate::view::{
-    Graph, ObservedView, View, ViewError, ViewId, ViewName, dependency_order, misfit, registry, retrying,
+    AUTHOR, Graph, ObservedView, View, ViewError, ViewId, ViewName, dependency_order, misfit, registry, retrying,
 };
 
 /// What is to be synced, and how.
@@ -29,6 +29,7 @@ pub struct SyncOptions {
 
 /// Brings views up to date. An error of one view stands in its report; the others go on, unless it was interrupted.
 pub fn sync(lake: &Lake, options: &SyncOptions, observer: &dyn Observer) -> Result<Report, SyncError> {
+    let repaired = if options.repair { repair_history(lake, options.dry_run)? } else { None };
     let overview = retrying(|| Overview::read(lake, options), SyncError::retryable, |_, _| {})?;
     observer.event(&Event::Started { snapshot: overview.target, views: overview.order.len() });
     let mut run = Run {
@@ -52,7 +53,24 @@ pub fn sync(lake: &Lake, options: &SyncOptions, observer: &dyn Observer) -> Resu
             break;
         }
     }
-    Ok(Report { snapshot: overview.target, views })
+    Ok(Report { snapshot: overview.target, views, repaired })
+}
+
+/// Makes the history anew if it can no longer be appended to; says what was wrong with it.
+fn repair_history(lake: &Lake, dry_run: bool) -> Result<Option<String>, SyncError> {
+    let transaction = lake.begin()?;
+    if !registry::exists(&transaction)? {
+        return Ok(None);
+    }
+    let damage = registry::history_damage(&transaction)?;
+    if let (Some(damage), false) = (&damage, dry_run) {
+        registry::create_history(&transaction)?;
+        let commit_id = uuid::Uuid::new_v4().to_string();
+        transaction.set_commit_message(AUTHOR, "make the history of refreshes anew", Some(&commit_id))?;
+        transaction.commit()?;
+        tracing::info!(%damage, "the history of refreshes is made anew");
+    }
+    Ok(damage.map(|damage| format!("the history of refreshes was lost or damaged: {damage}")))
 }
 
 /// What is known of all views after a handful of queries.
@@ -122,9 +140,8 @@ impl Overview {
 
     /// Makes good what a creation could not do in its own transaction.
     fn protect(&self, transaction: Transaction<'_>) -> Result<(), LakeError> {
-        let names =
-            self.tables.iter().filter_map(|(table, id)| self.views.get(id).map(|view| (*table, view.name.clone())));
-        if !self.views.is_empty() && registry::protect(&transaction, &names.collect::<Vec<_>>())? {
+        let tables: Vec<TableId> = self.tables.keys().copied().collect();
+        if !self.views.is_empty() && registry::protect(&transaction, &tables)? {
             transaction.commit()?;
         }
         Ok(())

@@ -98,7 +98,7 @@ fn explain(lake: &Lake, creation: &Creation, source: LakeError) -> ViewError {
 fn protect(lake: &Lake, view: &View) -> Result<(), ViewError> {
     let transaction = lake.begin()?;
     let table = transaction.table_named(&view.name.schema, &view.name.name, transaction.snapshot())?;
-    let tables: Vec<_> = table.map(|table| (table.id, view.name.clone())).into_iter().collect();
+    let tables: Vec<_> = table.map(|table| table.id).into_iter().collect();
     registry::protect(&transaction, &tables)?;
     transaction.commit()?;
     Ok(())
@@ -145,7 +145,9 @@ fn create_once(lake: &Lake, creation: &Creation) -> Result<Created, ViewError> {
     if let Some(old) = old {
         refuse_cycle(&transaction, old, &known, &sources)?;
     }
-    let replaced = Replaced { view: old, table };
+    let is_stateless =
+        old.map_or(Ok(true), |old| registry::state_if_known(&transaction, old).map(|known| known.is_none()))?;
+    let replaced = Replaced { view: old, table, is_stateless };
     let rows = write(&transaction, &view, &bound, &replaced, &known, &sources, started)?;
     transaction.commit()?;
     let outcome = if old.is_some() { Outcome::Replaced } else { Outcome::Created };
@@ -156,6 +158,8 @@ fn create_once(lake: &Lake, creation: &Creation) -> Result<Created, ViewError> {
 struct Replaced<'a> {
     view: Option<&'a View>,
     table: Option<TableIdentity>,
+    /// Nothing is known of how far it had come.
+    is_stateless: bool,
 }
 
 /// Everything that a creation writes, in the running transaction.
@@ -173,7 +177,7 @@ fn write(
     }
     let kept_table = make_table(transaction, view, replaced, known)?;
     let rows = fill(transaction, view, bound)?;
-    if replaced.view.is_none() {
+    if replaced.is_stateless {
         registry::create_state(transaction, view)?;
     }
     registry::write_view(transaction, view, &bound.plan)?;
@@ -232,8 +236,8 @@ fn free_name(
     let found = transaction.table_named(&name.schema, &name.name, transaction.snapshot())?;
     let own = match old {
         Some(view) => {
-            let state = registry::state(transaction, view)?;
-            registry::table(transaction, view, &state)?.map(|table| table.id)
+            let state = registry::state_if_known(transaction, view)?;
+            registry::table_id(transaction, view, state.as_ref())?
         }
         None => None,
     };
@@ -270,7 +274,10 @@ fn make_table(
 ) -> Result<Option<TableId>, ViewError> {
     let rows = registry::rows_table(transaction, &view.name);
     if let (Some(old), Some(table)) = (replaced.view, &replaced.table) {
-        if same_table(&old.columns, &view.columns) {
+        let held = transaction.columns(table.id, transaction.snapshot())?;
+        let held = held.iter().filter(|column| column.parent.is_none()).map(|column| &column.name);
+        let is_intact = held.eq(old.columns.iter().map(|column| &column.name));
+        if is_intact && same_table(&old.columns, &view.columns) {
             transaction.execute(&format!("DELETE FROM {rows}"))?;
             return Ok(Some(table.id));
         }

@@ -26,12 +26,14 @@ fn drop_once(lake: &Lake, name: &ViewName) -> Result<View, ViewError> {
         return Err(ViewError::Dependents { view: name.clone(), dependents });
     }
     // The table may be gone, or stand under another name, by the user's own doing.
-    let state = registry::state(&transaction, view)?;
-    if let Some(table) = registry::table(&transaction, view, &state)? {
+    let state = registry::state_if_known(&transaction, view)?;
+    let table = registry::table_id(&transaction, view, state.as_ref())?;
+    let table = table.map_or(Ok(None), |id| transaction.table_by_id(id, transaction.snapshot()))?;
+    if let Some(table) = table {
         let table = ViewName::new(table.schema, table.name);
         transaction.execute(&format!("DROP TABLE {}", registry::rows_table(lake, &table)))?;
     }
-    transaction.execute(&format!("DROP TABLE {}", registry::state_table(lake, &view.id)))?;
+    transaction.execute(&format!("DROP TABLE IF EXISTS {}", registry::state_table(lake, &view.id)))?;
     transaction.execute(&format!(
         "DELETE FROM {} WHERE id = {}",
         registry::registry_table(lake, "views"),

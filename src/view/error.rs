@@ -131,6 +131,20 @@ pub enum ViewError {
         /// How many rows differ.
         rows: u64,
     },
+    /// The view's state table is not what a refresh left.
+    #[error("view {view} is broken: its state is lost or damaged: {detail}")]
+    State {
+        /// The view.
+        view: ViewName,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// The history is not what a refresh can append to.
+    #[error("the history of refreshes is lost or damaged: {detail}")]
+    History {
+        /// What is wrong with it.
+        detail: String,
+    },
     /// What the registry holds makes no sense.
     #[error("the registry entry of {entry} cannot be read: {detail}")]
     Registry {
@@ -196,6 +210,8 @@ impl ViewError {
             ViewError::Dependents { .. } => "drop those first, or keep the columns as they are".to_owned(),
             ViewError::Cycle { .. } => "a view can only read tables and views that do not read it".to_owned(),
             ViewError::CheckFailed { .. } => "create it with --strategy recompute, and report the query".to_owned(),
+            ViewError::State { .. } => "rebuild it with sync --repair".to_owned(),
+            ViewError::History { .. } => "sync --repair makes it anew".to_owned(),
             ViewError::Registry { .. } => {
                 "the tables of the schema ducklake_ivm were changed by hand, or by another version".to_owned()
             }

@@ -19,10 +19,9 @@ impl Graph {
         let mut graph = Graph::default();
         let mut sources = Vec::new();
         for view in views {
-            let state = registry::state(transaction, view)?;
-            let table = registry::table(transaction, view, &state)?.map(|table| table.id);
-            graph.add(view, table);
-            sources.push((&view.id, state.sources));
+            let state = registry::state_if_known(transaction, view)?;
+            graph.add(view, registry::table_id(transaction, view, state.as_ref())?);
+            sources.push((&view.id, state.map(|state| state.sources).unwrap_or_default()));
         }
         for (id, sources) in sources {
             graph.connect(id, sources.iter().map(|source| source.table));

@@ -20,6 +20,9 @@ use super::{
 };
 use crate::lake::{Lake, LakeError, SnapshotId, TableId, TableIdentity, Transaction, Value, identifier, literal};
 
+/// The table that holds the history of refreshes.
+const HISTORY: &str = "refreshes";
+
 /// The schema in the lake that holds the registry.
 pub const SCHEMA: &str = "ducklake_ivm";
 
@@ -53,11 +56,17 @@ pub(super) fn create_schema(lake: &Lake) -> Result<(), LakeError> {
          strategy VARCHAR, class VARCHAR, columns VARCHAR, plan VARCHAR, duckdb_version VARCHAR)",
         registry_table(lake, "views")
     ))?;
+    create_history(lake)
+}
+
+/// Makes an empty history, in place of whatever has its name.
+pub(crate) fn create_history(lake: &Lake) -> Result<(), LakeError> {
+    lake.execute(&format!("DROP TABLE IF EXISTS {}", registry_table(lake, HISTORY)))?;
     lake.execute(&format!(
         "CREATE TABLE {} (view_id VARCHAR, view_name VARCHAR, snapshot BIGINT, strategy VARCHAR, reason VARCHAR, \
          sources VARCHAR, terms_total BIGINT, terms_run BIGINT, rows_in BIGINT, rows_inserted BIGINT, \
          rows_deleted BIGINT, elapsed_ms BIGINT, refreshed_at TIMESTAMP, commit_id VARCHAR)",
-        registry_table(lake, "refreshes")
+        registry_table(lake, HISTORY)
     ))?;
     Ok(())
 }
@@ -153,31 +162,48 @@ pub(crate) fn write_view(lake: &Lake, view: &View, plan: &serde_json::Value) -> 
     Ok(())
 }
 
-/// How far a view has come.
+/// How far a view has come. [`ViewError::State`] if that is lost.
 pub fn state(transaction: &Transaction<'_>, view: &View) -> Result<ViewState, ViewError> {
+    let lost = |detail: String| ViewError::State { view: view.name.clone(), detail };
     let sql = format!(
         "SELECT snapshot, snapshot_id, table_id, table_rows, sources FROM {}",
         state_table(transaction, &view.id)
     );
-    let rows = transaction.query(&sql)?.rows;
-    let [row] = rows.as_slice() else {
-        return Err(ViewError::registry(&view.name.to_string(), "has not exactly one state row"));
+    let rows = match transaction.query(&sql) {
+        Ok(found) => found.rows,
+        Err(error) if error.is_unbound() => return Err(lost(error.to_string())),
+        Err(error) => return Err(error.into()),
     };
-    let [snapshot, landed, table, table_rows, sources] = row.as_slice() else {
-        return Err(ViewError::registry(&view.name.to_string(), "has other state columns than expected"));
+    let [row] = rows.as_slice() else { return Err(lost(format!("its table has {} rows instead of one", rows.len()))) };
+    state_of(row, &view.name).map_err(|error| lost(error.to_string()))
+}
+
+fn state_of(row: &[Value], view: &ViewName) -> Result<ViewState, ViewError> {
+    let [snapshot, landed, table, table_rows, sources] = row else {
+        return Err(ViewError::registry(&view.to_string(), "has other state columns than expected"));
     };
     Ok(ViewState {
         snapshot: SnapshotId(snapshot.as_u64()?),
         landed: SnapshotId(landed.as_u64()?),
         table: table.optional(Value::as_u64)?.map(TableId),
         rows: table_rows.as_u64()?,
-        sources: from_json(sources.as_str()?, &view.name)?,
+        sources: from_json(sources.as_str()?, view)?,
     })
 }
 
-/// Makes the state table of a new view.
-pub(super) fn create_state(lake: &Lake, view: &View) -> Result<(), ViewError> {
+/// The same; `None` if it is lost.
+pub(crate) fn state_if_known(transaction: &Transaction<'_>, view: &View) -> Result<Option<ViewState>, ViewError> {
+    match state(transaction, view) {
+        Ok(state) => Ok(Some(state)),
+        Err(ViewError::State { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes the state table of a view, in place of whatever has its name.
+pub(crate) fn create_state(lake: &Lake, view: &View) -> Result<(), ViewError> {
     let table = state_table(lake, &view.id);
+    lake.execute(&format!("DROP TABLE IF EXISTS {table}"))?;
     lake.execute(&format!(
         "CREATE TABLE {table} (snapshot BIGINT, table_id BIGINT, table_rows BIGINT, sources VARCHAR)"
     ))?;
@@ -227,8 +253,25 @@ pub(crate) fn append_refresh(lake: &Lake, view: &View, record: &RefreshRecord) -
         record.elapsed_ms,
         microseconds(),
         literal(&record.commit_id),
-    ))?;
+    ))
+    .map_err(
+        |error| if error.is_unbound() { ViewError::History { detail: error.to_string() } } else { error.into() },
+    )?;
     Ok(())
+}
+
+/// What is wrong with the history, if anything is.
+pub(crate) fn history_damage(transaction: &Transaction<'_>) -> Result<Option<String>, LakeError> {
+    let sql = format!(
+        "SELECT view_id, view_name, snapshot, strategy, reason, sources, terms_total, terms_run, rows_in, \
+         rows_inserted, rows_deleted, elapsed_ms, refreshed_at, commit_id FROM {} LIMIT 0",
+        registry_table(transaction, HISTORY)
+    );
+    match transaction.query(&sql) {
+        Ok(_) => Ok(None),
+        Err(error) if error.is_unbound() => Ok(Some(error.to_string())),
+        Err(error) => Err(error),
+    }
 }
 
 /// How much of the history a sync looks at.
@@ -254,20 +297,20 @@ pub fn observed(transaction: &Transaction<'_>, views: &[View]) -> Result<BTreeMa
         registry_table(transaction, "refreshes"),
         microseconds().saturating_sub(LOOKED_BACK.as_micros())
     );
-    for row in &transaction.query(&sql)?.rows {
-        let [id, landed, snapshot, sources] = row.as_slice() else {
-            return Err(ViewError::registry("refreshes", "has other columns than expected"));
-        };
-        let id = id.as_str()?;
-        let view = ObservedView {
-            landed: SnapshotId(landed.as_u64()?),
-            snapshot: SnapshotId(snapshot.as_u64()?),
-            sources: from_json(sources.as_str()?, &ViewName::new(SCHEMA, id))?,
-        };
-        observed.insert(ViewId(id.to_owned()), view);
+    let rows = match transaction.query(&sql) {
+        Ok(found) => found.rows,
+        // The states tell the same, one by one.
+        Err(error) if error.is_unbound() => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    for row in &rows {
+        // What cannot be read is looked up in the states.
+        if let Ok((id, view)) = observed_view(row) {
+            observed.insert(id, view);
+        }
     }
     for view in views.iter().filter(|view| !observed.contains_key(&view.id)).collect::<Vec<_>>() {
-        let state = state(transaction, view)?;
+        let Some(state) = state_if_known(transaction, view)? else { continue };
         let sources = state.sources.iter().map(|source| SourceWindow {
             table: format!("{}.{}", source.schema, source.name),
             id: source.table,
@@ -281,20 +324,45 @@ pub fn observed(transaction: &Transaction<'_>, views: &[View]) -> Result<BTreeMa
     Ok(observed)
 }
 
+fn observed_view(row: &[Value]) -> Result<(ViewId, ObservedView), ViewError> {
+    let [id, landed, snapshot, sources] = row else {
+        return Err(ViewError::registry(HISTORY, "has other columns than expected"));
+    };
+    let id = id.as_str()?;
+    let view = ObservedView {
+        landed: SnapshotId(landed.as_u64()?),
+        snapshot: SnapshotId(snapshot.as_u64()?),
+        sources: from_json(sources.as_str()?, &ViewName::new(SCHEMA, id))?,
+    };
+    Ok((ViewId(id.to_owned()), view))
+}
+
 /// The table that holds a view's rows, under its present name; `None` if it is gone.
 pub fn table(
     transaction: &Transaction<'_>,
     view: &View,
     state: &ViewState,
 ) -> Result<Option<TableIdentity>, LakeError> {
-    let id = match state.table {
-        Some(id) => Some(id),
-        None => transaction.table_named(&view.name.schema, &view.name.name, view.registered)?.map(|table| table.id),
-    };
+    let id = table_id(transaction, view, Some(state))?;
     id.map_or(Ok(None), |id| transaction.table_by_id(id, transaction.snapshot()))
 }
 
-/// The tables that hold the rows of `views`, with one look at the catalog for all that still have their names.
+/// The identity of that table, also if it is gone.
+pub(super) fn table_id(
+    transaction: &Transaction<'_>,
+    view: &View,
+    state: Option<&ViewState>,
+) -> Result<Option<TableId>, LakeError> {
+    match state.and_then(|state| state.table) {
+        Some(id) => Ok(Some(id)),
+        None => {
+            let named = transaction.table_named(&view.name.schema, &view.name.name, view.registered)?;
+            Ok(named.map(|table| table.id))
+        }
+    }
+}
+
+/// The tables that hold the rows of `views`, also those that are gone, with one look at the catalog for all that still have their names.
 pub fn tables(transaction: &Transaction<'_>, views: &[View]) -> Result<BTreeMap<TableId, ViewId>, ViewError> {
     let mut found = BTreeMap::new();
     if views.is_empty() {
@@ -310,7 +378,7 @@ pub fn tables(transaction: &Transaction<'_>, views: &[View]) -> Result<BTreeMap<
         let own = named.filter(|table| begun.get(&table.id).is_some_and(|begun| *begun <= view.registered));
         let id = match own {
             Some(own) => Some(own.id),
-            None => table(transaction, view, &state(transaction, view)?)?.map(|table| table.id),
+            None => table_id(transaction, view, state_if_known(transaction, view)?.as_ref())?,
         };
         found.extend(id.map(|id| (id, view.id.clone())));
     }
@@ -343,7 +411,7 @@ pub(crate) fn create_rows(lake: &Lake, name: &ViewName, columns: &[ViewColumn]) 
 /// settings can only be made once the table is committed, so every sync looks again. Makes no snapshot.
 ///
 /// Maintenance that races with a small delete loses the delete or doubles rows (DuckLake d8a1881e, format 1.0).
-pub fn protect(transaction: &Transaction<'_>, tables: &[(TableId, ViewName)]) -> Result<bool, LakeError> {
+pub fn protect(transaction: &Transaction<'_>, tables: &[TableId]) -> Result<bool, LakeError> {
     let metadata = transaction.metadata();
     let set = transaction.query(&format!(
         "SELECT m.scope, m.scope_id FROM {metadata}.ducklake_metadata m LEFT JOIN {metadata}.ducklake_schema s \
@@ -367,15 +435,14 @@ pub fn protect(transaction: &Transaction<'_>, tables: &[(TableId, ViewName)]) ->
         transaction.execute(&format!("CALL {alias}.set_option('auto_compact', false, schema => {schema})"))?;
         changed = true;
     }
-    for (table, name) in tables {
-        if !is_set("table", Some(table.0)) {
-            transaction.execute(&format!(
-                "CALL {alias}.set_option('auto_compact', false, schema => {}, table_name => {})",
-                literal(&name.schema),
-                literal(&name.name)
-            ))?;
-            changed = true;
-        }
+    for table in tables.iter().filter(|table| !is_set("table", Some(table.0))) {
+        let Some(table) = transaction.table_by_id(*table, transaction.snapshot())? else { continue };
+        transaction.execute(&format!(
+            "CALL {alias}.set_option('auto_compact', false, schema => {}, table_name => {})",
+            literal(&table.schema),
+            literal(&table.name)
+        ))?;
+        changed = true;
     }
     Ok(changed)
 }

@@ -36,7 +36,8 @@ fn source(
             .ok_or_else(|| missing(&format!("column {}.{}.{name}", table.schema, table.table)))?;
         columns.push(UsedColumn { id: column.id, name: name.clone(), data_type: column.data_type.clone() });
     }
-    let rows = transaction.count_at(&identity, at)?;
+    // Where the snapshot itself is gone, its rows cannot be counted any more.
+    let rows = if transaction.snapshot_exists(at)? { transaction.count_at(&identity, at)? } else { 0 };
     Ok(SourceState {
         schema: table.schema.clone(),
         name: table.table.clone(),

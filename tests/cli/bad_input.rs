@@ -199,10 +199,33 @@ fn a_source_that_was_dropped_breaks_its_view_only() {
     shop.sql("ALTER TABLE customers DROP COLUMN city;\nDROP TABLE orders;\nDELETE FROM customers WHERE id = 2");
     let output = shop.run(&["sync"]);
     assert_eq!(output.status.code(), Some(1));
-    assert_transcript!("broken_views", transcript(&["sync"], &output));
+    let story = [
+        transcript(&["sync"], &output),
+        shop.transcript(&["status", "--check"]),
+        refused(&shop, 1, &["plan", "amounts"]),
+        shop.transcript(&["verify"]),
+    ];
+    assert_transcript!("broken_views", story.join("\n"));
     // What could be refreshed was, and what could not is refused again without a trace.
     let shown = refused(&shop, 1, &["sync", "--format", "json"]);
     assert_transcript!("broken_views_json", shown);
+}
+
+#[test]
+fn a_view_that_someone_else_changed() {
+    let shop = Shop::new(Catalog::DuckDb);
+    for name in ["written", "renamed", "dropped", "fine"] {
+        shop.succeed(&create(name, "SELECT id, city FROM customers"));
+    }
+    shop.sql("DELETE FROM written WHERE id = 1;\nALTER TABLE renamed RENAME COLUMN id TO key;\nDROP TABLE dropped");
+    let story = [
+        shop.transcript(&["status", "--check"]),
+        refused(&shop, 1, &["plan", "written"]),
+        shop.transcript(&["verify"]),
+        shop.transcript(&["sync", "--repair"]),
+        shop.transcript(&["status", "--check"]),
+    ];
+    assert_transcript!("changed_views", story.join("\n"));
 }
 
 /// Writes of the view's rows meet a file system of one megabyte, in a mount namespace of the program's own.

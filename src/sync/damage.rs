@@ -1,0 +1,188 @@
+//! What has happened to a view's own table and state without us. A refresh stops before it; a repair rebuilds what it
+//! finds, and nothing else.
+
+use super::SyncError;
+use super::temporary::Temporary;
+use super::window::has_changed;
+use crate::lake::{LakeError, LastChanges, NetChangeRequest, SnapshotId, TableIdentity, Transaction};
+use crate::view::{Binding, View, ViewError, ViewName, ViewState, registry, resolve};
+
+/// What was done to a view.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Damage {
+    /// Its state cannot be read, or was written by someone else.
+    State {
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// Its table was dropped.
+    TableGone,
+    /// Its table was dropped, and another one has its name.
+    TableReplaced,
+    /// Its table has other columns than ours.
+    Columns {
+        /// Which.
+        detail: String,
+    },
+    /// Someone else wrote rows.
+    ForeignWrite {
+        /// The view's last own commit.
+        since: SnapshotId,
+        /// Rows that came.
+        inserted: u64,
+        /// Rows that went.
+        deleted: u64,
+    },
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Damage::State { detail } => write!(f, "its state is lost or damaged: {detail}"),
+            Damage::TableGone => f.write_str("its table was dropped by someone else"),
+            Damage::TableReplaced => f.write_str("its table was replaced by someone else"),
+            Damage::Columns { detail } => write!(f, "someone else changed the columns of its table: {detail}"),
+            Damage::ForeignWrite { since, inserted, deleted } => write!(
+                f,
+                "someone else wrote to its table after snapshot {since} ({inserted} rows inserted, {deleted} deleted)"
+            ),
+        }
+    }
+}
+
+impl Damage {
+    /// As the error of a refresh that may not repair.
+    pub(crate) fn error(&self, view: &ViewName) -> SyncError {
+        match self {
+            Damage::State { detail } => ViewError::State { view: view.clone(), detail: detail.clone() }.into(),
+            damage => SyncError::Damaged { view: view.clone(), damage: Box::new(damage.clone()) },
+        }
+    }
+
+    /// Must the table be made anew?
+    pub(crate) fn unmakes_table(&self) -> bool {
+        matches!(self, Damage::TableGone | Damage::TableReplaced | Damage::Columns { .. })
+    }
+
+    /// Can the view not be read as what it is?
+    pub(crate) fn breaks(&self) -> bool {
+        !matches!(self, Damage::ForeignWrite { .. })
+    }
+}
+
+/// What was done to the table of a view whose state is `state`.
+pub(crate) fn of_table(
+    transaction: &Transaction<'_>,
+    view: &View,
+    state: &ViewState,
+    table: Option<&TableIdentity>,
+    changes: &LastChanges,
+    temporary: &Temporary,
+) -> Result<Option<Damage>, LakeError> {
+    let (since, current) = (state.landed, transaction.snapshot());
+    let Some(table) = table else {
+        let other = transaction.table_named(&view.name.schema, &view.name.name, current)?;
+        return Ok(Some(if other.is_some() { Damage::TableReplaced } else { Damage::TableGone }));
+    };
+    if !has_changed(transaction, changes, table.id, since, current)? {
+        return Ok(None);
+    }
+    if let Some(detail) = other_columns(transaction, view, table, since)? {
+        return Ok(Some(Damage::Columns { detail }));
+    }
+    let (inserted, deleted) = if transaction.snapshot_exists(since)? {
+        foreign_rows(transaction, table, since, temporary)?
+    } else {
+        let rows = transaction.count_at(table, current)?;
+        (rows.saturating_sub(state.rows), state.rows.saturating_sub(rows))
+    };
+    Ok(((inserted, deleted) != (0, 0)).then_some(Damage::ForeignWrite { since, inserted, deleted }))
+}
+
+/// What was done to the state itself: it can be read, and yet was not written by us.
+pub(crate) fn of_state(
+    transaction: &Transaction<'_>,
+    author: &str,
+    state: &ViewState,
+) -> Result<Option<Damage>, LakeError> {
+    let landed = transaction.snapshots(state.landed..=state.landed)?.pop();
+    // The commit may have expired; then nobody can tell any more.
+    Ok(landed
+        .filter(|snapshot| snapshot.author.as_deref() != Some(author))
+        .map(|snapshot| Damage::State { detail: format!("someone else wrote to it at snapshot {}", snapshot.id) }))
+}
+
+/// How the table's columns differ from the view's, if they do.
+fn other_columns(
+    transaction: &Transaction<'_>,
+    view: &View,
+    table: &TableIdentity,
+    since: SnapshotId,
+) -> Result<Option<String>, LakeError> {
+    let now = transaction.columns(table.id, transaction.snapshot())?;
+    let now: Vec<&str> =
+        now.iter().filter(|column| column.parent.is_none()).map(|column| column.name.as_str()).collect();
+    let own: Vec<&str> = view.columns.iter().map(|column| column.name.as_str()).collect();
+    let without = |some: &[&str], others: &[&str]| {
+        let rest: Vec<String> =
+            some.iter().filter(|name| !others.contains(name)).map(|name| format!("{name:?}")).collect();
+        (!rest.is_empty()).then(|| rest.join(", "))
+    };
+    let missing = without(&own, &now).map(|names| format!("{names} missing"));
+    let added = without(&now, &own).map(|names| format!("{names} added"));
+    let differing: Vec<String> = missing.into_iter().chain(added).collect();
+    if !differing.is_empty() {
+        return Ok(Some(differing.join(", ")));
+    }
+    // Only what is called the same can have another type.
+    let retyped = transaction.query(&format!(
+        "SELECT DISTINCT column_name FROM {}.ducklake_column WHERE table_id = {} AND begin_snapshot > {since} \
+         AND begin_snapshot <= {} ORDER BY 1",
+        transaction.metadata(),
+        table.id,
+        transaction.snapshot(),
+    ))?;
+    let names = retyped.rows.iter().filter_map(|row| row.first());
+    let names = names.map(|name| name.as_str().map(|name| format!("{name:?}"))).collect::<Result<Vec<_>, _>>()?;
+    Ok((!names.is_empty()).then(|| format!("{} changed", names.join(", "))))
+}
+
+/// The net change of a view's table since our own last commit: all of it is someone else's.
+fn foreign_rows(
+    transaction: &Transaction<'_>,
+    table: &TableIdentity,
+    since: SnapshotId,
+    temporary: &Temporary,
+) -> Result<(u64, u64), LakeError> {
+    let current = transaction.snapshot();
+    let columns: Vec<_> = transaction
+        .columns(table.id, current)?
+        .into_iter()
+        .filter(|column| column.parent.is_none())
+        .map(|column| (column.id, column.name))
+        .collect();
+    let into = temporary.name("foreign");
+    let request = NetChangeRequest { table: table.id, from: since, to: current, columns: &columns, into: &into };
+    let change = transaction.stage_net_change(&request)?;
+    Ok((change.inserted, change.deleted))
+}
+
+/// A state in place of a lost one, from which everything is taken in anew: what the stored plan reads, as it was when the
+/// view was created or, where the catalog has forgotten that, as it is now.
+pub(crate) fn reconstructed(
+    transaction: &Transaction<'_>,
+    view: &View,
+    plan: &registry::PlanText,
+) -> Result<ViewState, SyncError> {
+    let plan = plan.parse(&view.name)?;
+    let binding = Binding::of(&plan, transaction.alias(), view.created.0);
+    let (at, sources) = match resolve(transaction, &view.name, &binding, view.created) {
+        Ok(sources) => (view.created, sources),
+        Err(ViewError::Registry { .. }) => {
+            let now = transaction.snapshot();
+            (now, resolve(transaction, &view.name, &binding, now)?)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    Ok(ViewState { snapshot: at, landed: at, table: None, rows: 0, sources })
+}
