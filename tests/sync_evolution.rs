@@ -5,7 +5,8 @@
 #[path = "support/world.rs"]
 mod world;
 
-use ducklake_ivm::inspect::verify;
+use ducklake_ivm::inspect::{Span, explain, status, verify};
+use ducklake_ivm::lake::SnapshotId;
 use ducklake_ivm::sync::{Method, SyncOptions};
 use ducklake_ivm::view::{ViewName, create};
 use world::{World, creation, view_of};
@@ -271,7 +272,123 @@ fn our_tables_are_left_alone_by_maintenance() {
     let set = world.rows(
         "SELECT scope, key, value FROM __ducklake_metadata_lake.ducklake_metadata WHERE scope IS NOT NULL ORDER BY ALL",
     );
-    assert_eq!(set, ["schema|auto_compact|false", "table|auto_compact|false"]);
+    assert_eq!(set, ["schema|auto_compact|false", "schema|data_inlining_row_limit|1000", "table|auto_compact|false"]);
+}
+
+#[test]
+fn bookkeeping_leaves_no_small_files() {
+    let world = World::new(TABLES);
+    world.run("CALL lake.set_option('data_inlining_row_limit', 0)");
+    world.create("v", JOIN);
+    let files = "SELECT count(*) FROM __ducklake_metadata_lake.ducklake_data_file f \
+                 JOIN __ducklake_metadata_lake.ducklake_table t USING (table_id) \
+                 JOIN __ducklake_metadata_lake.ducklake_schema s USING (schema_id) \
+                 WHERE s.schema_name = 'ducklake_ivm' AND f.end_snapshot IS NULL";
+    let before = world.integer(files);
+    for id in 100..105 {
+        world.run(&format!("INSERT INTO t VALUES ({id}, 1, 'x')"));
+        assert_eq!(world.sync_view("v").strategy, Some(Method::Incremental));
+    }
+    assert!(world.integer(files) <= before);
+    world.assert_holds("v", JOIN);
+}
+
+#[test]
+fn a_source_of_narrower_types_is_taken_in() {
+    let world = World::new("CREATE TABLE t (id BIGINT, v VARCHAR);\nINSERT INTO t VALUES (1, 'a'), (2, 'b')");
+    world.create("v", "SELECT id, v FROM t");
+    world.create("above", "SELECT max(id) AS newest FROM v");
+    world.run("CREATE OR REPLACE TABLE t AS SELECT i::SMALLINT AS id, 'x' AS v FROM range(5) r(i)");
+    let report = world.sync_view("v");
+    assert_eq!(report.strategy, Some(Method::Full), "{report:?}");
+    world.assert_holds("v", "SELECT id, v FROM t");
+    world.assert_holds("above", "SELECT max(id) AS newest FROM v");
+    world.run("INSERT INTO t VALUES (7, 'y');\nDELETE FROM t WHERE id = 2");
+    assert_eq!(world.sync_view("v").strategy, Some(Method::Incremental));
+    world.assert_holds("v", "SELECT id, v FROM t");
+    world.assert_holds("above", "SELECT max(id) AS newest FROM v");
+    assert_verified(&world);
+}
+
+#[test]
+fn a_target_before_the_birth_of_a_source_breaks_nothing() {
+    let world = world();
+    let born = world.current();
+    world.run("CREATE TABLE late (id INTEGER);\nINSERT INTO late VALUES (1)");
+    world.create("over_late", "SELECT id FROM late");
+    let report = world.sync_with(&SyncOptions { to: Some(SnapshotId(born)), ..SyncOptions::default() }).unwrap();
+    let report = view_of(&report, "over_late");
+    assert_eq!((report.strategy, report.error), (Some(Method::Noop), None));
+    assert!(report.reason.unwrap().contains("already"));
+    let span = Span { from: Some(SnapshotId(2)), to: Some(SnapshotId(born)) };
+    let error = explain(&world.lake, &ViewName::parse("over_late").unwrap(), span).unwrap_err();
+    assert!(error.to_string().contains(&format!("was made at snapshot {}", born + 1)), "{error}");
+}
+
+#[test]
+fn a_changed_meaning_is_told() {
+    let world = World::new(TABLES);
+    world.run("CREATE MACRO f(x) AS x + 1;\nCREATE VIEW inner_view AS SELECT id, k FROM t WHERE k > 0");
+    world.run("CREATE VIEW outer_view AS SELECT id, lake.f(k) AS k FROM inner_view");
+    world.create("by_macro", "SELECT id, lake.f(k) AS k FROM t");
+    world.create("by_view", "SELECT id FROM inner_view");
+    world.create("by_both", "SELECT id, k FROM outer_view");
+    world.create("by_neither", "SELECT id, k FROM t");
+    let notes = |world: &World, name: &str| view_of(&world.sync(), name).notes;
+    assert!(world.sync().views.iter().all(|view| view.notes.is_empty()));
+    world.run("CREATE OR REPLACE MACRO f(x) AS x + 2");
+    let at = world.current();
+    let told = format!(
+        "the macro f was defined anew or dropped at snapshot {at}; the view keeps the old; create --or-replace takes the new one"
+    );
+    for name in ["by_macro", "by_both"] {
+        assert_eq!(notes(&world, name), [told.as_str()]);
+        let name = ViewName::parse(name).unwrap();
+        assert_eq!(status(&world.lake, std::slice::from_ref(&name)).unwrap()[0].notes, [told.as_str()]);
+        assert_eq!(explain(&world.lake, &name, Span::default()).unwrap().notes, [told.as_str()]);
+    }
+    world.run("CREATE OR REPLACE VIEW inner_view AS SELECT id, k FROM t WHERE k > 1");
+    assert!(notes(&world, "by_view")[0].starts_with("the view inner_view was defined anew"));
+    assert_eq!(notes(&world, "by_both").len(), 2);
+    assert!(notes(&world, "by_neither").is_empty());
+    world.run("ALTER TABLE t RENAME TO tt;\nCREATE TABLE t (id INTEGER, k INTEGER, v VARCHAR)");
+    let told = &notes(&world, "by_neither")[0];
+    assert!(told.starts_with("t is another table since snapshot") && told.contains("now called tt"), "{told}");
+    let mut again = creation("by_neither", "SELECT id, k FROM t");
+    again.or_replace = true;
+    create(&world.lake, &again).unwrap();
+    assert!(notes(&world, "by_neither").is_empty());
+}
+
+#[test]
+fn a_plan_and_a_sync_agree_on_what_is_skipped() {
+    let world = World::new(TABLES);
+    world.create("v", "SELECT t.id, u.w FROM t JOIN u ON t.k = u.k");
+    world.run("UPDATE t SET v = v || '!' WHERE id < 5;\nINSERT INTO u VALUES (9, 'nine')");
+    let plan = explain(&world.lake, &ViewName::parse("v").unwrap(), Span::default()).unwrap();
+    let run = plan.terms.iter().filter(|term| !term.skipped).count();
+    let report = world.sync_view("v");
+    assert_eq!((plan.next, plan.terms.len(), run), (report.strategy.unwrap(), report.terms.total, report.terms.run));
+    assert_eq!(run, 1);
+    world.run("UPDATE t SET v = v || '?' WHERE id < 5");
+    let plan = explain(&world.lake, &ViewName::parse("v").unwrap(), Span::default()).unwrap();
+    assert_eq!((plan.next, world.sync_view("v").strategy), (Method::Noop, Some(Method::Noop)));
+    assert!(plan.terms.iter().all(|term| term.skipped));
+}
+
+#[test]
+fn a_dry_run_tells_what_would_follow() {
+    let world = world();
+    world.create("above", "SELECT w, count(*) AS n FROM v GROUP BY w");
+    world.create("aside", "SELECT k FROM u");
+    world.run("INSERT INTO t VALUES (100, 1, 'x')");
+    let report = world.sync_with(&SyncOptions { dry_run: true, ..SyncOptions::default() }).unwrap();
+    assert_eq!(view_of(&report, "above").strategy, Some(Method::Follows));
+    assert!(view_of(&report, "above").reason.unwrap().starts_with("it reads main.v, which would change first"));
+    assert_eq!(view_of(&report, "aside").strategy, Some(Method::Noop));
+    world.sync();
+    let report = world.sync_with(&SyncOptions { dry_run: true, ..SyncOptions::default() }).unwrap();
+    assert_eq!(view_of(&report, "above").strategy, Some(Method::Noop));
 }
 
 fn list(range: std::ops::Range<u64>) -> String {

@@ -175,7 +175,7 @@ fn is_refusal(error: &LakeError) -> bool {
 impl From<SyncError> for Failure {
     fn from(error: SyncError) -> Failure {
         let exit = match &error {
-            SyncError::NoTarget { .. } => Exit::Usage,
+            SyncError::NoTarget { .. } | SyncError::SourceNotYet { .. } => Exit::Usage,
             SyncError::Lake(source) => exit_of(source),
             _ => Exit::ViewFailed,
         };

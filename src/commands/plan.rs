@@ -50,7 +50,11 @@ impl Plan {
         let span = Span { from: self.from.map(SnapshotId), to: self.to.map(SnapshotId) };
         let lake = session.open(Access::ReadOnly)?;
         let explanation = explain(&lake, &name, span)?;
-        session.output.answer(&Explained { explanation: &explanation, sql: self.sql })?;
+        session.output.answer(&Explained {
+            explanation: &explanation,
+            sql: self.sql,
+            whole: span.from.is_none() && span.to.is_none(),
+        })?;
         let Some(error) = &explanation.error else { return Ok(Exit::Done) };
         let hint = explanation.hint.clone();
         output::failure(&Failure { hint, ..Failure::new(Exit::ViewFailed, format!("the next sync fails: {error}")) });
@@ -64,17 +68,27 @@ struct Explained<'a> {
     explanation: &'a Explanation,
     #[serde(skip)]
     sql: bool,
+    /// The window is that of the next sync.
+    #[serde(skip)]
+    whole: bool,
 }
 
 impl Answer for Explained<'_> {
     fn page(&self, page: &mut Page) {
-        let Explanation { view, rule, join, legs, terms, sql, reason, .. } = self.explanation;
+        let Explanation { view, rule, join, legs, terms, sql, reason, next, next_reason, notes, .. } = self.explanation;
         let how = match reason {
             Some(reason) => format!("recomputed, and the difference written. {reason}"),
             None => "maintained from changes".to_owned(),
         };
         page.paragraph(&format!("view {view}: "), "  ", &how);
         page.line(&format!("rule: {}   join: {}", rule.unwrap_or(NONE), join.unwrap_or(NONE)));
+        let why = next_reason.as_ref().filter(|why| Some(*why) != reason.as_ref());
+        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+        let whose = if self.whole { "next sync: " } else { "a sync over this window: " };
+        page.paragraph(whose, "  ", &format!("{}{why}", next.word()));
+        for note in notes {
+            page.paragraph("note: ", "  ", note);
+        }
         page.gap();
         let snapshot = |snapshot: Option<SnapshotId>| snapshot.map_or_else(|| NONE.to_owned(), |id| id.to_string());
         let mut rows: Vec<Vec<String>> = Vec::new();

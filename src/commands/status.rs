@@ -72,6 +72,10 @@ impl Answer for StatusAnswer {
                 page.paragraph("  what to do: ", "  ", hint);
             }
         }
+        for (view, note) in self.views.iter().flat_map(|view| view.notes.iter().map(move |note| (view, note))) {
+            page.gap();
+            page.paragraph(&format!("{}: ", view.view), "  ", note);
+        }
         if let Some(oldest) = self.views.iter().filter_map(|view| view.oldest_needed).min() {
             page.gap();
             page.line(&format!("no view needs a snapshot before {oldest}"));

@@ -192,7 +192,7 @@ pub(super) fn views_table(page: &mut Page, views: &[ViewReport], timed: bool) {
 }
 
 fn row(view: &ViewReport, timed: bool) -> Vec<String> {
-    let wrote = !matches!(view.strategy, None | Some(Method::Noop));
+    let wrote = !matches!(view.strategy, None | Some(Method::Noop | Method::Follows));
     let terms = match view.strategy {
         Some(Method::Incremental) => format!("{} of {}", view.terms.run, view.terms.total),
         _ => NONE.to_owned(),

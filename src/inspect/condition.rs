@@ -6,7 +6,7 @@ use crate::sync::damage::{self, Damage};
 use crate::sync::temporary::Temporary;
 use crate::sync::window::{Window, changes_since, window};
 use crate::sync::{SyncError, recompute};
-use crate::view::{AUTHOR, View, ViewError, ViewState, registry, understand};
+use crate::view::{AUTHOR, View, ViewError, ViewState, meaning, registry};
 
 /// What was found.
 #[derive(Debug)]
@@ -81,10 +81,7 @@ fn sources_trouble(
     if !windows.iter().any(|window| window.misfit.is_some() || window.renamed()) {
         return Ok(None);
     }
-    let plan = registry::plan(transaction, view)?;
-    let understood = understand(transaction, &plan, view.created, &view.duckdb_version);
-    let rel = understood.ok().filter(|_| view.class.printable).map(|understood| understood.rel);
-    match recompute::query(transaction, view, &plan, rel.as_ref(), &windows, transaction.snapshot()) {
+    match recompute::query(transaction, view, &meaning(transaction, view)?, &windows, transaction.snapshot()) {
         Err(error @ (SyncError::MeaningChanged { .. } | SyncError::TargetUnreachable { .. })) => Ok(Some(error)),
         Err(error) => Err(error),
         Ok(_) => Ok(None),

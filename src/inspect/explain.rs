@@ -1,19 +1,21 @@
 //! How a view is kept up to date: its legs and windows, the terms that would run and those that would be skipped, and the
-//! SQL. Reads metadata only.
+//! SQL. Reads metadata and, of the tables that changed, the net changes: only they tell which terms would run.
 
 use serde::Serialize;
 
-use super::condition::condition;
-use crate::delta::{self, Change, Changes, DeltaPlan, Term};
+use super::condition::{Condition, condition};
+use crate::delta::{self, DeltaPlan, Term};
 use crate::lake::{Lake, SnapshotId, Transaction};
 use crate::plan::Rel;
 use crate::plan::facts::{RuleKind, Source, rule_kind};
 use crate::plan::rel::State;
 use crate::sql;
-use crate::sync::SyncError;
+use crate::sync::forecast::{Forecast, forecast};
 use crate::sync::incremental::{places, temporary_relation};
+use crate::sync::temporary::Temporary;
 use crate::sync::window::{Window, changes_since, window};
-use crate::view::{View, ViewError, ViewName, registry, understand};
+use crate::sync::{Method, SyncError};
+use crate::view::{View, ViewError, ViewName, ViewState, drift, meaning, redefinitions, registry};
 
 /// A view's plan for a window; serialised, this is `plan --format json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,6 +34,12 @@ pub struct Explanation {
     pub sql: Option<String>,
     /// Why the view has no delta and is recomputed.
     pub reason: Option<String>,
+    /// What a sync over this window would do.
+    pub next: Method,
+    /// Why, where there is a choice.
+    pub next_reason: Option<String>,
+    /// What the user should know about the view's meaning.
+    pub notes: Vec<String>,
     /// What the next sync would stumble over.
     pub error: Option<String>,
     /// What the user can do about it.
@@ -90,23 +98,17 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
         let known = known.into_iter().map(|view| view.name).collect();
         return Err(ViewError::Unknown { view: name.clone(), known }.into());
     };
-    let trouble = condition(&transaction, view)?.trouble;
+    let Condition { state, trouble, .. } = condition(&transaction, view)?;
     let hint = trouble.as_ref().and_then(SyncError::hint);
+    let Some(state) = state else { return Err(trouble.unwrap_or_else(|| unknown_state(view))) };
     let error = trouble.map(|error| error.to_string());
-    let windows = windows(&transaction, view, span)?;
-    let plan = registry::plan(&transaction, view)?;
-    let understood = understand(&transaction, &plan, view.created, &view.duckdb_version);
-    let rel = understood.ok().map(|understood| understood.rel);
-    let changes: Changes = windows
-        .iter()
-        .filter(|window| window.changed)
-        .map(|window| (window.key(transaction.alias()), Change::Mixed))
-        .collect();
-    let derived = match (&view.class.obstacle, &rel) {
-        (Some(obstacle), _) => Err(obstacle.to_string()),
-        (None, Some(rel)) => delta::derive(rel, &[], &changes).map_err(|none| none.to_string()),
-        (None, None) => Err("its plan cannot be decoded".to_owned()),
-    };
+    let windows = windows(&transaction, view, &state, span)?;
+    let meaning = meaning(&transaction, view)?;
+    let temporary = Temporary::default();
+    let Forecast { method, reason: why, delta: derived } =
+        forecast(&transaction, view, state.rows, &meaning, &windows, &temporary)?;
+    let rel = meaning.rel;
+    let notes = drift(&transaction, view, &redefinitions(&transaction, view.created)?)?;
     let view_name = view.name.to_string();
     let rule = rel.as_ref().map(|rel| hardest(rel).word());
     Ok(match derived {
@@ -123,6 +125,9 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
             terms: plan.account().into_iter().map(|term| explained(term, &plan, &transaction, &windows)).collect(),
             sql: Some(text(&plan, &transaction, &windows)),
             reason: None,
+            next: method,
+            next_reason: why,
+            notes,
             error,
             hint,
         },
@@ -134,13 +139,25 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
             terms: Vec::new(),
             sql: rel.as_ref().map(|rel| crate::sync::recompute::printed(&transaction, rel, &windows)),
             reason: Some(reason),
+            next: method,
+            next_reason: why,
+            notes,
             error,
             hint,
         },
     })
 }
 
-fn windows(transaction: &Transaction<'_>, view: &View, span: Span) -> Result<Vec<Window>, SyncError> {
+fn unknown_state(view: &View) -> SyncError {
+    ViewError::State { view: view.name.clone(), detail: "it cannot be read".to_owned() }.into()
+}
+
+fn windows(
+    transaction: &Transaction<'_>,
+    view: &View,
+    state: &ViewState,
+    span: Span,
+) -> Result<Vec<Window>, SyncError> {
     let newest = transaction.snapshot();
     let to = span.to.unwrap_or(newest);
     for snapshot in [span.from, span.to].into_iter().flatten() {
@@ -148,9 +165,13 @@ fn windows(transaction: &Transaction<'_>, view: &View, span: Span) -> Result<Vec
             return Err(SyncError::NoTarget { target: snapshot, newest });
         }
     }
-    let mut state = registry::state(transaction, view)?;
+    let mut state = state.clone();
     for source in &mut state.sources {
-        source.watermark = span.from.unwrap_or(source.watermark);
+        let Some(from) = span.from else { continue };
+        source.watermark = from;
+        if let Some(table) = transaction.table_by_id(source.table, from)? {
+            source.rows = transaction.count_at(&table, from)?;
+        }
     }
     let changes = changes_since(transaction, &state)?;
     let windows = state.sources.iter().map(|source| {

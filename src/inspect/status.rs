@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::condition::condition;
 use crate::lake::{Lake, LakeError, SnapshotId, TableIdentity, Transaction, Value, identifier, literal};
 use crate::sync::SyncError;
-use crate::view::{View, ViewError, ViewName, ViewState, registry};
+use crate::view::{View, ViewError, ViewName, ViewState, drift, redefinitions, registry};
 
 /// The status of one view; serialised, an element of `status --format json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,6 +34,8 @@ pub struct Status {
     pub reason: Option<String>,
     /// Its last refresh.
     pub last_refresh: Option<LastRefresh>,
+    /// What the user should know about the view's meaning.
+    pub notes: Vec<String>,
     /// What the next sync would stumble over.
     pub error: Option<String>,
     /// What the user can do about it.
@@ -92,6 +94,7 @@ fn view_status(lake: &Lake, view: &View) -> Result<Status, SyncError> {
         maintenance: if view.class.obstacle.is_none() { "incremental" } else { "recompute" },
         reason: view.class.obstacle.as_ref().map(ToString::to_string),
         last_refresh: last_refresh(transaction, view)?,
+        notes: drift(transaction, view, &redefinitions(transaction, view.created)?)?,
         hint: condition.trouble.as_ref().and_then(SyncError::hint),
         error: condition.trouble.map(|error| error.to_string()),
     })

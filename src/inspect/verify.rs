@@ -12,7 +12,7 @@ use crate::sync::recompute::{self, Query};
 use crate::sync::rows::names;
 use crate::sync::temporary::{Temporary, qualified};
 use crate::sync::window::{Window, changes_since, window};
-use crate::view::{SourceState, View, ViewColumn, ViewError, ViewName, ViewState, registry, understand};
+use crate::view::{SourceState, View, ViewColumn, ViewError, ViewName, ViewState, meaning, registry};
 
 /// What a verification found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -132,13 +132,7 @@ fn query_at_watermarks(transaction: &Transaction<'_>, view: &View, state: &ViewS
     for source in &state.sources {
         windows.push(readable(transaction, view, source, state, &changes)?);
     }
-    let plan = registry::plan(transaction, view)?;
-    let rel = if view.class.printable {
-        understand(transaction, &plan, view.created, &view.duckdb_version).ok().map(|understood| understood.rel)
-    } else {
-        None
-    };
-    recompute::query(transaction, view, &plan, rel.as_ref(), &windows, state.snapshot)
+    recompute::query(transaction, view, &meaning(transaction, view)?, &windows, state.snapshot)
 }
 
 /// The source at its watermark or, if that snapshot is gone and the table has not changed since, as it is now.

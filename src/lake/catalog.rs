@@ -313,6 +313,31 @@ impl Lake {
         snapshot_of(&self.query_value(&sql)?)
     }
 
+    /// What moves whenever snapshots come or go: the newest one, and how many there are.
+    pub(crate) fn snapshot_mark(&self) -> Result<(u64, u64), LakeError> {
+        let metadata = self.metadata();
+        let row =
+            self.query_one(&format!("SELECT max(snapshot_id)::BIGINT, count(*) FROM {metadata}.ducklake_snapshot"))?;
+        let [newest, count] = row.as_slice() else { return Err(unexpected_row()) };
+        Ok((newest.as_u64()?, count.as_u64()?))
+    }
+
+    /// The table that a file of the lake belongs to, as `schema.table`, by the last part of the file's path.
+    pub(crate) fn table_of_file(&self, path: &str) -> Result<Option<String>, LakeError> {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let metadata = self.metadata();
+        let of = |files: &str| {
+            format!(
+                "SELECT s.schema_name || '.' || t.table_name AS name FROM {metadata}.{files} f \
+                 JOIN {metadata}.ducklake_table t USING (table_id) JOIN {metadata}.ducklake_schema s USING (schema_id) \
+                 WHERE f.path = {name} OR f.path LIKE '%/' || {name}",
+                name = literal(name)
+            )
+        };
+        let sql = format!("{} UNION {} ORDER BY 1", of("ducklake_data_file"), of("ducklake_delete_file"));
+        self.query(&sql)?.rows.first().and_then(|row| row.first()).map(text_of).transpose()
+    }
+
     /// When a snapshot was made, in UTC; `None` if it does not exist.
     pub fn snapshot_time(&self, id: SnapshotId) -> Result<Option<String>, LakeError> {
         Ok(self.snapshots(id..=id)?.pop().map(|snapshot| snapshot.time))

@@ -63,10 +63,12 @@ pub enum LakeError {
         newest: SnapshotId,
     },
     /// A file that the catalog names was gone when it was to be read.
-    #[error("a file of the lake has vanished: {message}")]
+    #[error("data file {file}{} is missing", table.as_ref().map(|table| format!(" of {table}")).unwrap_or_default())]
     VanishedFile {
-        /// What DuckDB says.
-        message: String,
+        /// The file; where DuckDB does not name it, all that it says.
+        file: String,
+        /// The table that it belongs to, where that was looked up.
+        table: Option<String>,
     },
     /// A snapshot does not exist: never made, or expired.
     #[error("snapshot {snapshot} does not exist")]
@@ -156,7 +158,7 @@ pub enum LakeError {
 impl LakeError {
     /// Whether the same work may succeed when it is begun again.
     pub fn retryable(&self) -> bool {
-        matches!(self, Self::Conflict { .. } | Self::MovedOn { .. } | Self::VanishedFile { .. } | Self::Locked { .. })
+        matches!(self, Self::Conflict { .. } | Self::MovedOn { .. } | Self::Locked { .. })
     }
 
     /// Whether somebody asked for the work to stop.
@@ -191,7 +193,7 @@ impl LakeError {
                 ));
             }
             Self::Conflict { .. } | Self::MovedOn { .. } => "try again",
-            Self::VanishedFile { .. } => "try again; if it stays away, the lake has lost data",
+            Self::VanishedFile { .. } => "the lake has lost data: bring the file back from a copy, or mend the table",
             Self::NoSnapshot { .. } => "it may have been expired; see the list of snapshots",
             Self::UnreadablePast { .. } => "recompute what depends on it",
             Self::DiskFull { .. } => "make room, or name another temp directory",
@@ -255,7 +257,8 @@ impl LakeError {
             }
             "TransactionContext" | "Transaction" if says("onflict") => Self::Conflict { message },
             "IO" | "HTTP" if says("No such file or directory") || says("No files found") || says("404") => {
-                Self::VanishedFile { message }
+                let file = message.split('"').nth(1).unwrap_or(&message).to_owned();
+                Self::VanishedFile { file, table: None }
             }
             _ => Self::Sql { class: class.to_owned(), message, position: None },
         }

@@ -40,6 +40,18 @@ pub enum SyncError {
         /// Since when, where the catalog still tells.
         snapshot: Option<SnapshotId>,
     },
+    /// A source did not exist yet.
+    #[error("view {view} cannot be looked at as of snapshot {target}: its source {table} was made at snapshot {born}")]
+    SourceNotYet {
+        /// The view.
+        view: ViewName,
+        /// The source.
+        table: String,
+        /// The snapshot that made it.
+        born: SnapshotId,
+        /// The snapshot asked for.
+        target: SnapshotId,
+    },
     /// A column that the view reads is gone.
     #[error("view {view} is broken: column {column:?} of its source {table} was dropped{}", at(*.snapshot))]
     ColumnDropped {
@@ -146,6 +158,16 @@ impl SyncError {
         }
     }
 
+    /// The lake's error behind this one.
+    pub(crate) fn lake_error(&mut self) -> Option<&mut LakeError> {
+        match self {
+            SyncError::Lake(error) => Some(error),
+            SyncError::Statement { source, .. } | SyncError::Term { source, .. } => Some(source),
+            SyncError::View(error) => error.lake_error(),
+            _ => None,
+        }
+    }
+
     /// Whether somebody asked for the work to stop.
     pub fn is_interruption(&self) -> bool {
         match self {
@@ -165,6 +187,7 @@ impl SyncError {
             SyncError::SourceDropped { .. } | SyncError::ColumnDropped { .. } | SyncError::MeaningChanged { .. } => {
                 "give it a new definition with create --or-replace, or drop it"
             }
+            SyncError::SourceNotYet { born, .. } => return Some(format!("ask for snapshot {born} or a later one")),
             SyncError::Damaged { .. } => "rebuild it with sync --repair",
             SyncError::RowsMissing { .. } => "compare with verify, rebuild with sync --repair, and report it",
             SyncError::SourceNotRefreshed { .. } => "mend that view first",

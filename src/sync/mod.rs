@@ -12,6 +12,7 @@
 //! | `window` | where each source stands and is to stand, and whether it still is what it was |
 //! | `damage` | what was done to a view's own table and state without us |
 //! | `choice` | noop, incremental, recompute or full, and why |
+//! | `forecast` | the same choice, for whoever only asks |
 //! | `incremental` | net changes and terms into a consolidated delta |
 //! | `recompute` | the query's rows and their difference to the view's |
 //! | `apply`, `rows` | at most one DELETE, then one INSERT, by content |
@@ -23,6 +24,7 @@ pub(crate) mod damage;
 mod error;
 pub mod event;
 mod failpoint;
+pub(crate) mod forecast;
 pub(crate) mod incremental;
 pub(crate) mod recompute;
 mod refresh;
@@ -39,6 +41,9 @@ pub use event::{Event, Observer, Step};
 pub use failpoint::POINTS;
 pub use report::{Method, Phases, Report, SourceReport, Terms, ViewReport};
 pub use run::{SyncOptions, sync};
+
+/// Why nothing is done for a table that did change.
+pub(crate) const NOTHING_USED: &str = "only maintenance or unused columns";
 
 /// Tells of the steps of one view's refresh.
 pub(crate) struct Progress<'a> {

@@ -10,7 +10,7 @@ use crate::lake::{LakeError, SnapshotId, Transaction, identifier};
 use crate::plan::rel::State;
 use crate::plan::{Rel, WEIGHT};
 use crate::sql;
-use crate::view::{Bound, View, bind, comparable, stored};
+use crate::view::{Bound, Meaning, View, bind, comparable, stored};
 
 /// The query that gives the view's rows at the target.
 #[derive(Debug)]
@@ -27,8 +27,7 @@ pub(crate) struct Query {
 pub(crate) fn query(
     transaction: &Transaction<'_>,
     view: &View,
-    plan: &serde_json::Value,
-    rel: Option<&Rel>,
+    meaning: &Meaning,
     windows: &[Window],
     target: SnapshotId,
 ) -> Result<Query, SyncError> {
@@ -42,11 +41,11 @@ pub(crate) fn query(
     let same = !windows.iter().any(Window::renamed)
         && transaction
             .bound_plan(&view.sql)
-            .is_ok_and(|now| comparable(&now, current.0) == comparable(plan, view.created.0));
+            .is_ok_and(|now| comparable(&now, current.0) == comparable(&meaning.plan, view.created.0));
     if same && moved.is_none() {
         return Ok(Query { sql: view.sql.clone(), rebound: None });
     }
-    if let Some(rel) = rel {
+    if let Some(rel) = &meaning.rel {
         return Ok(Query { sql: printed(transaction, rel, windows), rebound: None });
     }
     match moved {

@@ -16,10 +16,9 @@ use super::window::{Window, advanced, changes_since, window};
 use super::{Progress, SyncError};
 use crate::delta::derive;
 use crate::lake::{Lake, LakeError, LastChanges, SnapshotId, TableId, TableIdentity, Transaction, identifier};
-use crate::plan::Rel;
 use crate::view::{
-    AUTHOR, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewColumn, ViewError, ViewId, ViewName,
-    ViewState, registry, resolve, understand,
+    AUTHOR, Meaning, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewColumn, ViewError, ViewId, ViewName,
+    ViewState, meaning_of, registry, resolve,
 };
 
 /// What a refresh is to do.
@@ -201,22 +200,18 @@ impl<'a> Refresh<'a> {
         registry::rows_table(self.transaction, &name)
     }
 
-    /// The stored plan, if it can be printed.
-    fn plan(&self) -> Result<(serde_json::Value, Option<Rel>), SyncError> {
-        let plan = self.plan.parse(&self.view.name)?;
-        let understood = if self.view.class.printable {
-            let understood = understand(self.transaction, &plan, self.view.created, &self.view.duckdb_version);
-            understood.ok().map(|understood| understood.rel)
-        } else {
-            None
-        };
-        Ok((plan, understood))
+    /// What the view means.
+    fn meaning(&self) -> Result<Meaning, SyncError> {
+        Ok(meaning_of(self.transaction, &self.view, &self.plan)?)
     }
 
     /// From the changes.
     fn incremental(&mut self, whole: &[TableId]) -> Result<bool, SyncError> {
-        let (_, rel) = self.plan()?;
-        let rel = rel.ok_or_else(|| ViewError::registry(&self.view.name.to_string(), "its plan cannot be decoded"))?;
+        let meaning = self.meaning()?;
+        let rel = meaning
+            .rel
+            .as_ref()
+            .ok_or_else(|| ViewError::registry(&self.view.name.to_string(), "its plan cannot be decoded"))?;
         let clock = Instant::now();
         let is_whole = |window: &Window| whole.contains(&window.source.table);
         let net: NetChanges =
@@ -227,16 +222,16 @@ impl<'a> Refresh<'a> {
         self.report.rows_read = net.rows();
         self.report.guards.extend(net.notes.iter().cloned());
         if net.rows() == 0 {
-            return Ok(self.noop(Some("only maintenance or unused columns".to_owned())));
+            return Ok(self.noop(Some(super::NOTHING_USED.to_owned())));
         }
         let clock = Instant::now();
-        let plan = derive(&rel, &[], &net.changes)
+        let plan = derive(rel, &[], &net.changes)
             .map_err(|none| SyncError::NotIncremental { view: self.view.name.clone(), reason: none.to_string() })?;
         if self.view.strategy == Strategy::Auto
             && let Some(reason) =
                 choice::dearer_than_recompute(self.transaction.alias(), &self.windows, &net, &plan, self.state.rows)
         {
-            return self.recompute(Some(reason), Method::Recompute);
+            return self.recompute_as(&meaning, Some(reason), Method::Recompute);
         }
         let target = self.target_table();
         let staging = Staging {
@@ -256,13 +251,17 @@ impl<'a> Refresh<'a> {
 
     /// From the view's own query.
     fn recompute(&mut self, reason: Option<String>, method: Method) -> Result<bool, SyncError> {
+        let meaning = self.meaning()?;
+        self.recompute_as(&meaning, reason, method)
+    }
+
+    fn recompute_as(&mut self, meaning: &Meaning, reason: Option<String>, method: Method) -> Result<bool, SyncError> {
         self.report.reason = reason;
         self.report.strategy = Some(method);
         self.progress.step(Step::Recompute);
         let clock = Instant::now();
         self.temporary.clear(self.transaction)?;
-        let (plan, rel) = self.plan()?;
-        let query = recompute::query(self.transaction, &self.view, &plan, rel.as_ref(), &self.windows, self.target)?;
+        let query = recompute::query(self.transaction, &self.view, meaning, &self.windows, self.target)?;
         let columns = query.rebound.as_ref().map_or(&self.view.columns, |bound| &bound.columns);
         let rows = recompute::stage_rows(self.transaction, columns, &query.sql, self.temporary)
             .map_err(|error| self.statement(error))?;

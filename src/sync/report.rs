@@ -35,6 +35,8 @@ pub enum Method {
     Recompute,
     /// All rows were replaced.
     Full,
+    /// In a dry run: a view below this one would change, and this one would follow it.
+    Follows,
 }
 
 impl Method {
@@ -45,6 +47,7 @@ impl Method {
             Method::Incremental => "incremental",
             Method::Recompute => "recompute",
             Method::Full => "full",
+            Method::Follows => "follows",
         }
     }
 }

@@ -9,7 +9,8 @@ use super::report::{Method, Report, SourceReport, Terms, ViewReport};
 use super::{Progress, SyncError};
 use crate::lake::{Lake, LakeError, SnapshotId, TableId, Transaction};
 use crate::view::{
-    AUTHOR, Graph, ObservedView, View, ViewError, ViewId, ViewName, dependency_order, misfit, registry, retrying,
+    AUTHOR, Graph, ObservedView, View, ViewError, ViewId, ViewName, dependency_order, drift, misfit, redefinitions,
+    registry, retrying, with_fresh_files,
 };
 
 /// What is to be synced, and how.
@@ -46,7 +47,8 @@ pub fn sync(lake: &Lake, options: &SyncOptions, observer: &dyn Observer) -> Resu
         let Some(view) = overview.views.get(id) else { continue };
         let name = view.name.to_string();
         observer.event(&Event::ViewStarted { view: &name });
-        let report = run.view(&overview, view);
+        let mut report = run.view(&overview, view);
+        report.notes.extend(overview.notes.get(id).into_iter().flatten().cloned());
         observer.event(&Event::ViewFinished { report: &report });
         views.push(report);
         if run.interrupted {
@@ -83,6 +85,8 @@ struct Overview {
     observed: BTreeMap<ViewId, ObservedView>,
     /// Views of which it is certain that no source changed and nobody wrote to their table.
     quiet: BTreeSet<ViewId>,
+    /// What the user should know about the meaning of views.
+    notes: BTreeMap<ViewId, Vec<String>>,
 }
 
 impl Overview {
@@ -109,7 +113,9 @@ impl Overview {
         let nodes: Vec<ViewId> = views.iter().map(|view| view.id.clone()).filter(|id| wanted.contains(id)).collect();
         let by_id: BTreeMap<ViewId, View> = views.into_iter().map(|view| (view.id.clone(), view)).collect();
         let order = dependency_order(&nodes, graph.reads()).map_err(|path| cycle(&by_id, &path))?;
-        let mut overview = Overview { target, views: by_id, order, graph, tables, observed, quiet: BTreeSet::new() };
+        let told = meanings(&transaction, &by_id)?;
+        let mut overview =
+            Overview { target, views: by_id, order, graph, tables, observed, quiet: BTreeSet::new(), notes: told };
         overview.quiet = overview.find_quiet(&transaction)?;
         if !options.dry_run {
             overview.protect(transaction)?;
@@ -146,6 +152,22 @@ impl Overview {
         }
         Ok(())
     }
+}
+
+/// What the user should know of views whose SQL no longer means what it meant, with one question for all of them.
+fn meanings(
+    transaction: &Transaction<'_>,
+    views: &BTreeMap<ViewId, View>,
+) -> Result<BTreeMap<ViewId, Vec<String>>, ViewError> {
+    let Some(oldest) = views.values().map(|view| view.created).min() else { return Ok(BTreeMap::new()) };
+    let redefinitions = redefinitions(transaction, oldest)?;
+    let mut told = BTreeMap::new();
+    if !redefinitions.is_empty() {
+        for (id, view) in views {
+            told.insert(id.clone(), drift(transaction, view, &redefinitions)?);
+        }
+    }
+    Ok(told)
 }
 
 fn named(views: &[View], names: &[ViewName]) -> Result<Vec<ViewId>, ViewError> {
@@ -192,6 +214,11 @@ impl Run<'_> {
             return self.failure(view, &error, started);
         }
         let forced = self.options.full || self.options.repair || self.options.to.is_some();
+        if let (Some(source), true) = (below.iter().find(|id| self.written.contains(*id)), self.options.dry_run) {
+            let source = overview.views.get(source).map_or_else(String::new, |view| view.name.to_string());
+            self.written.insert(view.id.clone());
+            return follower_report(overview, view, &source, started);
+        }
         let quiet = overview.quiet.contains(&view.id) && below.iter().all(|id| !self.written.contains(id));
         if quiet && !forced {
             self.settle(&view.id, overview.target);
@@ -224,20 +251,25 @@ impl Run<'_> {
         };
         let mut retries = 0;
         let mut attempts = |request: &Request<'_>| {
-            retrying(
-                || refresh(self.lake, request, &progress),
-                SyncError::retryable,
-                |error, _| {
-                    retries += 1;
-                    self.observer.event(&Event::Retry { view: &name, attempt: retries, error: &error.to_string() });
-                },
-            )
+            let until_no_conflict = || {
+                retrying(
+                    || refresh(self.lake, request, &progress),
+                    SyncError::retryable,
+                    |error, _| {
+                        retries += 1;
+                        let error = error.to_string();
+                        self.observer.event(&Event::Retry { view: &name, attempt: retries, error: &error });
+                    },
+                )
+            };
+            with_fresh_files(self.lake, until_no_conflict, SyncError::lake_error)
         };
         let mut outcome = attempts(&request);
         // A term pairs rows that never met in the query itself, and may fail where the query does not.
         if let Err(SyncError::Term { source, .. }) = &outcome
             && !source.retryable()
             && !source.is_interruption()
+            && !matches!(**source, LakeError::VanishedFile { .. })
         {
             request.recompute = Some(format!("the delta failed: {source}"));
             outcome = attempts(&request);
@@ -275,6 +307,15 @@ impl Run<'_> {
         report.elapsed_ms = milliseconds(started);
         report
     }
+}
+
+/// The report of a dry run for a view that reads one that would change first: what then changes in this one cannot be
+/// told before.
+fn follower_report(overview: &Overview, view: &View, source: &str, started: Instant) -> ViewReport {
+    let mut report = quiet_report(overview, view, started);
+    report.strategy = Some(Method::Follows);
+    report.reason = Some(format!("it reads {source}, which would change first; only then is known what changes here"));
+    report
 }
 
 /// The report of a view that needed no look of its own.

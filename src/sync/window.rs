@@ -123,12 +123,14 @@ pub(crate) fn window(
     changes: &LastChanges,
 ) -> Result<Window, SyncError> {
     let from = source.watermark;
-    let Some(identity) = transaction.table_by_id(source.table, to)? else {
-        return replaced(transaction, view, source, to);
+    // A view that is beyond the target already stays where it is; the source may not have existed then.
+    let at = to.max(from);
+    let Some(identity) = transaction.table_by_id(source.table, at)? else {
+        return replaced(transaction, view, source, at);
     };
-    let catalog = transaction.columns(source.table, to)?;
+    let catalog = transaction.columns(source.table, at)?;
     let (columns, misfit) = at_target(transaction, view, source, &catalog)?;
-    let new = Face { at: to, identity, columns };
+    let new = Face { at, identity, columns };
     let moved = from < to && has_changed(transaction, changes, source.table, from, to)?;
     let old = if moved { face_before(transaction, source, from)? } else { None };
     Ok(Window { source: source.clone(), from, to, changed: moved, old, new, misfit })
@@ -215,6 +217,11 @@ fn replaced(
     source: &SourceState,
     to: SnapshotId,
 ) -> Result<Window, SyncError> {
+    let born = begun(transaction, source.table)?;
+    if let Some(born) = born.filter(|born| *born > to) {
+        let table = format!("{}.{}", source.schema, source.name);
+        return Err(SyncError::SourceNotYet { view: view.clone(), table, born, target: to });
+    }
     let Some(identity) = transaction.table_named(&source.schema, &source.name, to)? else {
         return Err(SyncError::SourceDropped {
             view: view.clone(),
@@ -244,6 +251,13 @@ fn replaced(
         new: Face { at: to, identity, columns },
         misfit: Some(Misfit::Replaced),
     })
+}
+
+/// The snapshot that made a table, while the catalog remembers it.
+fn begun(transaction: &Transaction<'_>, table: TableId) -> Result<Option<SnapshotId>, LakeError> {
+    let metadata = transaction.metadata();
+    let sql = format!("SELECT min(begin_snapshot) FROM {metadata}.ducklake_table WHERE table_id = {table}");
+    Ok(transaction.query_value(&sql)?.optional(Value::as_u64)?.map(SnapshotId))
 }
 
 /// The snapshot at which a row of a metadata table ended, while the catalog remembers it.

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use super::query::{self, Bound};
-use super::retry::retrying;
+use super::retry::{retrying, with_fresh_files};
 use super::{
     Graph, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewColumn, ViewError, ViewId, ViewName, registry,
     sources,
@@ -67,11 +67,14 @@ pub(crate) const AUTHOR: &str = "ducklake-ivm";
 
 /// Registers and fills a view.
 pub fn create(lake: &Lake, creation: &Creation) -> Result<Created, ViewError> {
-    let created = retrying(
-        || create_once(lake, creation),
-        ViewError::retryable,
-        |error, pause| tracing::info!(view = %creation.name, %error, ?pause, "beginning anew"),
-    );
+    let until_no_conflict = || {
+        retrying(
+            || create_once(lake, creation),
+            ViewError::retryable,
+            |error, pause| tracing::info!(view = %creation.name, %error, ?pause, "beginning anew"),
+        )
+    };
+    let created = with_fresh_files(lake, until_no_conflict, ViewError::lake_error);
     let created = match created {
         Err(ViewError::Definition { source, .. }) => return Err(explain(lake, creation, *source)),
         other => other?,

@@ -174,6 +174,15 @@ impl ViewError {
         }
     }
 
+    /// The lake's error behind this one.
+    pub(crate) fn lake_error(&mut self) -> Option<&mut LakeError> {
+        match self {
+            ViewError::Lake(error) => Some(error),
+            ViewError::Definition { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+
     /// Whether somebody asked for the work to stop.
     pub fn is_interruption(&self) -> bool {
         match self {

@@ -11,6 +11,7 @@ mod definition;
 mod drop;
 mod error;
 mod graph;
+mod meaning;
 mod name;
 mod order;
 mod query;
@@ -33,6 +34,7 @@ pub use record::{ObservedView, RefreshRecord, SourceWindow};
 pub use statement::{skip_comments, statements};
 
 pub(crate) use create::AUTHOR;
-pub(crate) use query::{Bound, bind, misfit, stored, stored_with_weight, understand};
-pub(crate) use retry::retrying;
+pub(crate) use meaning::{Meaning, drift, meaning, meaning_of, redefinitions};
+pub(crate) use query::{Bound, bind, misfit, stored, stored_with_weight};
+pub(crate) use retry::{retrying, with_fresh_files};
 pub(crate) use sources::resolve;

@@ -122,10 +122,10 @@ pub(crate) fn view_with_plan(
 }
 
 /// The bound plan of a view.
-pub fn plan(transaction: &Transaction<'_>, view: &View) -> Result<serde_json::Value, ViewError> {
+pub(crate) fn plan(transaction: &Transaction<'_>, view: &View) -> Result<PlanText, ViewError> {
     let sql =
         format!("SELECT plan FROM {} WHERE id = {}", registry_table(transaction, "views"), literal(view.id.as_str()));
-    PlanText(transaction.query_value(&sql)?.as_str()?.to_owned()).parse(&view.name)
+    Ok(PlanText(transaction.query_value(&sql)?.as_str()?.to_owned()))
 }
 
 /// A bound plan as the registry keeps it.
@@ -414,15 +414,16 @@ pub(crate) fn create_rows(lake: &Lake, name: &ViewName, columns: &[ViewColumn]) 
 pub fn protect(transaction: &Transaction<'_>, tables: &[TableId]) -> Result<bool, LakeError> {
     let metadata = transaction.metadata();
     let set = transaction.query(&format!(
-        "SELECT m.scope, m.scope_id FROM {metadata}.ducklake_metadata m LEFT JOIN {metadata}.ducklake_schema s \
+        "SELECT m.key, m.scope, m.scope_id FROM {metadata}.ducklake_metadata m LEFT JOIN {metadata}.ducklake_schema s \
          ON m.scope = 'schema' AND m.scope_id = s.schema_id AND s.end_snapshot IS NULL \
-         WHERE m.key = 'auto_compact' AND m.value = 'false' AND (m.scope = 'table' OR s.schema_name = {})",
+         WHERE (m.scope = 'table' AND m.key = 'auto_compact' AND m.value = 'false') OR s.schema_name = {}",
         literal(SCHEMA)
     ))?;
-    let is_set = |scope: &str, id: Option<u64>| {
+    let is_set = |key: &str, scope: &str, id: Option<u64>| {
         set.rows.iter().any(|row| match row.as_slice() {
-            [found, found_id] => {
-                found.as_str().is_ok_and(|found| found == scope)
+            [found_key, found, found_id] => {
+                found_key.as_str().is_ok_and(|found| found == key)
+                    && found.as_str().is_ok_and(|found| found == scope)
                     && id.is_none_or(|id| found_id.as_u64().is_ok_and(|found| found == id))
             }
             _ => false,
@@ -430,12 +431,15 @@ pub fn protect(transaction: &Transaction<'_>, tables: &[TableId]) -> Result<bool
     };
     let alias = identifier(transaction.alias());
     let mut changed = false;
-    if !is_set("schema", None) {
-        let schema = literal(SCHEMA);
-        transaction.execute(&format!("CALL {alias}.set_option('auto_compact', false, schema => {schema})"))?;
-        changed = true;
+    // Where the lake itself keeps no rows in its catalog, each refresh would leave small files that nothing compacts.
+    for (key, value) in [("auto_compact", "false"), ("data_inlining_row_limit", "1000")] {
+        if !is_set(key, "schema", None) {
+            let schema = literal(SCHEMA);
+            transaction.execute(&format!("CALL {alias}.set_option('{key}', {value}, schema => {schema})"))?;
+            changed = true;
+        }
     }
-    for table in tables.iter().filter(|table| !is_set("table", Some(table.0))) {
+    for table in tables.iter().filter(|table| !is_set("auto_compact", "table", Some(table.0))) {
         let Some(table) = transaction.table_by_id(*table, transaction.snapshot())? else { continue };
         transaction.execute(&format!(
             "CALL {alias}.set_option('auto_compact', false, schema => {}, table_name => {})",

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use backon::{BlockingRetryable, ExponentialBuilder};
 
+use crate::lake::{Lake, LakeError};
+
 /// How often work is begun anew before its error is the user's.
 const RETRIES: usize = 8;
 
@@ -20,6 +22,30 @@ pub(crate) fn retrying<T, E>(
         .with_max_times(RETRIES)
         .with_jitter();
     work.retry(pauses).when(|error| retryable(error)).notify(|error, pause| notify(error, pause)).call()
+}
+
+/// Runs `work`, and once more if a file was missing and snapshots have come or gone meanwhile: then maintenance may have
+/// replaced the file. A file that is missing for any other reason stays so, and no waiting helps; its table is named.
+/// `vanished` finds the lake's error in that of the work.
+pub(crate) fn with_fresh_files<T, E: From<LakeError>>(
+    lake: &Lake,
+    mut work: impl FnMut() -> Result<T, E>,
+    vanished: impl Fn(&mut E) -> Option<&mut LakeError>,
+) -> Result<T, E> {
+    let before = lake.snapshot_mark()?;
+    let mut outcome = work();
+    if let Err(error) = &mut outcome
+        && matches!(vanished(error), Some(LakeError::VanishedFile { .. }))
+        && lake.snapshot_mark()? != before
+    {
+        outcome = work();
+    }
+    if let Err(error) = &mut outcome
+        && let Some(LakeError::VanishedFile { file, table }) = vanished(error)
+    {
+        *table = lake.table_of_file(file)?;
+    }
+    outcome
 }
 
 #[cfg(test)]

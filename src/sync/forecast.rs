@@ -1,0 +1,99 @@
+//! What a refresh over given windows would do, and why: everything is looked at that decides it, and nothing is run.
+
+use std::collections::BTreeMap;
+
+use super::choice::{self, Choice};
+use super::incremental::{NetChanges, stage_net_changes};
+use super::refresh::Request;
+use super::report::Method;
+use super::temporary::Temporary;
+use super::window::Window;
+use super::{Event, Progress, SyncError};
+use crate::delta::{Change, DeltaPlan, derive};
+use crate::lake::{SnapshotId, Transaction};
+use crate::view::{Meaning, Strategy, View};
+
+/// What a refresh would do.
+#[derive(Debug)]
+pub(crate) struct Forecast {
+    /// The way that it would take.
+    pub method: Method,
+    /// Why that one.
+    pub reason: Option<String>,
+    /// The delta, for a view that has one: over the net changes where they were read, else over every table that may
+    /// have changed.
+    pub delta: Result<DeltaPlan, String>,
+}
+
+/// Finds out how `view`, which holds `rows` rows, would be refreshed over `windows`.
+pub(crate) fn forecast(
+    transaction: &Transaction<'_>,
+    view: &View,
+    rows: u64,
+    meaning: &Meaning,
+    windows: &[Window],
+    temporary: &Temporary,
+) -> Result<Forecast, SyncError> {
+    let views = BTreeMap::new();
+    let request = Request {
+        view: &view.id,
+        name: &view.name,
+        target: windows.iter().map(|window| window.to).max().unwrap_or(SnapshotId(0)),
+        full: false,
+        repair: false,
+        dry_run: true,
+        views: &views,
+        recompute: None,
+    };
+    let choice = choice::choose(transaction, view, &request, windows, &mut Vec::new())?;
+    let assumed = || {
+        windows.iter().filter(|window| window.changed).map(|window| (window.key(transaction.alias()), Change::Mixed))
+    };
+    let (method, reason) = match choice {
+        Choice::Noop => (Method::Noop, None),
+        Choice::Recompute { reason } => (Method::Recompute, reason),
+        Choice::Full { reason } => (Method::Full, reason),
+        Choice::Incremental { whole } => {
+            let tables: Vec<_> = windows.iter().map(|window| window.source.table).collect();
+            transaction.read_all_files_of_late_buckets(&tables)?;
+            let is_whole = |window: &Window| whole.contains(&window.source.table);
+            let name = view.name.to_string();
+            let progress = Progress { view: &name, observer: &|_: &Event<'_>| {} };
+            let net = stage_net_changes(transaction, windows, &is_whole, temporary, &progress)?;
+            return over_net_changes(transaction, view, rows, meaning, windows, &net);
+        }
+    };
+    let delta = match (&view.class.obstacle, &meaning.rel) {
+        (Some(obstacle), _) => Err(obstacle.to_string()),
+        (None, Some(rel)) => derive(rel, &[], &assumed().collect()).map_err(|none| none.to_string()),
+        (None, None) => Err("its plan cannot be decoded".to_owned()),
+    };
+    Ok(Forecast { method, reason, delta })
+}
+
+fn over_net_changes(
+    transaction: &Transaction<'_>,
+    view: &View,
+    rows: u64,
+    meaning: &Meaning,
+    windows: &[Window],
+    net: &NetChanges,
+) -> Result<Forecast, SyncError> {
+    let Some(rel) = &meaning.rel else {
+        let reason = "its plan cannot be decoded".to_owned();
+        return Err(SyncError::NotIncremental { view: view.name.clone(), reason });
+    };
+    let delta = derive(rel, &[], &net.changes)
+        .map_err(|none| SyncError::NotIncremental { view: view.name.clone(), reason: none.to_string() })?;
+    let dearer = if view.strategy == Strategy::Auto {
+        choice::dearer_than_recompute(transaction.alias(), windows, net, &delta, rows)
+    } else {
+        None
+    };
+    let (method, reason) = match dearer {
+        _ if net.rows() == 0 => (Method::Noop, Some(super::NOTHING_USED.to_owned())),
+        Some(reason) => (Method::Recompute, Some(reason)),
+        None => (Method::Incremental, None),
+    };
+    Ok(Forecast { method, reason, delta: Ok(delta) })
+}
