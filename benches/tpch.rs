@@ -5,8 +5,9 @@
 //! ```
 //!
 //! `TPCH_SCALE` (default 1), `TPCH_ROUNDS` (default 5), `TPCH_CHANGE` (orders changed per thousand, default 1; half of
-//! them are deleted with their lines, as many are inserted). The loaded lake is kept under `target/` for the next run.
-//! Numbers are ratios on one machine in one run, and no test depends on them.
+//! them are deleted with their lines, as many are inserted), `TPCH_WHERE` (`scattered` deletes, the default, or `recent`
+//! ones). The loaded lake is kept under `target/` for the next run. Numbers are ratios on one machine in one run, and no
+//! test depends on them.
 
 #![allow(clippy::print_stdout, reason = "a benchmark's results go to stdout")]
 
@@ -24,6 +25,18 @@ const VIEWS: &[(&str, &str)] = &[
         "SELECT l.l_orderkey, l.l_linenumber, o.o_orderdate, c.c_name, n.n_name, l.l_extendedprice * (1 - l.l_discount) AS revenue
          FROM lineitem l JOIN orders o ON l.l_orderkey = o.o_orderkey JOIN customer c ON o.o_custkey = c.c_custkey
          JOIN nation n ON c.c_nationkey = n.n_nationkey WHERE o.o_orderdate >= DATE '1998-01-01'",
+    ),
+    (
+        "join4_of_all_lines",
+        "SELECT l.l_orderkey, l.l_linenumber, o.o_orderdate, c.c_name, n.n_name, l.l_extendedprice * (1 - l.l_discount) AS revenue
+         FROM lineitem l JOIN orders o ON l.l_orderkey = o.o_orderkey JOIN customer c ON o.o_custkey = c.c_custkey
+         JOIN nation n ON c.c_nationkey = n.n_nationkey",
+    ),
+    (
+        "join4_grouped",
+        "SELECT n.n_name, year(o.o_orderdate) AS year, sum(l.l_extendedprice * (1 - l.l_discount)) AS revenue, count(*) AS lines
+         FROM lineitem l JOIN orders o ON l.l_orderkey = o.o_orderkey JOIN customer c ON o.o_custkey = c.c_custkey
+         JOIN nation n ON c.c_nationkey = n.n_nationkey GROUP BY n.n_name, year",
     ),
     (
         "q1",
@@ -103,11 +116,26 @@ fn lake_directory(scale: f64) -> Result<PathBuf, Failure> {
     if copied.success() { Ok(copy) } else { Err("the loaded lake could not be copied".into()) }
 }
 
+/// How much changes per round, and where.
+#[derive(Clone, Copy)]
+struct Changes {
+    /// Orders of a thousand; half of them deleted, as many inserted.
+    per_thousand: f64,
+    /// The deleted orders are the last ones of those that the lake was loaded with, as late corrections are; otherwise
+    /// they lie scattered over all row groups, the worst case for reading what was deleted.
+    recent: bool,
+}
+
 /// Deletes some orders with their lines and inserts as many others, in two tables and several statements.
-fn change(lake: &Lake, round: usize, per_thousand: u64) -> Result<(), Failure> {
-    let orders = lake.query_value("SELECT count(*) FROM lake.main.orders")?.as_u64()?;
-    let half = (orders * per_thousand / 2_000).max(1);
-    let chosen = format!("SELECT o_orderkey FROM lake.main.orders ORDER BY hash(o_orderkey, {round}) LIMIT {half}");
+fn change(lake: &Lake, round: usize, changes: Changes) -> Result<(), Failure> {
+    let half = lake.query_value(&format!(
+        "SELECT greatest(1, (count(*) * {} / 2000)::BIGINT) FROM lake.main.orders",
+        changes.per_thousand
+    ))?;
+    let half = half.as_u64()?;
+    let order = if changes.recent { "o_orderkey DESC".to_owned() } else { format!("hash(o_orderkey, {round})") };
+    let chosen =
+        format!("SELECT o_orderkey FROM lake.main.orders WHERE o_orderkey < 100_000_000 ORDER BY {order} LIMIT {half}");
     let shift = 100_000_000 + 10_000_000 * round;
     lake.execute(&format!(
         "CREATE OR REPLACE TEMP TABLE gone AS {chosen};
@@ -133,10 +161,29 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-fn timed<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<(T, f64), Failure> {
-    let clock = Instant::now();
+/// What some work took.
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    /// By the clock.
+    seconds: f64,
+    /// Of all threads together, where the system tells: the measure to compare by when the machine is busy.
+    cpu: f64,
+}
+
+fn timed<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<(T, Cost), Failure> {
+    let (clock, before) = (Instant::now(), processor_seconds());
     let made = work()?;
-    Ok((made, clock.elapsed().as_secs_f64()))
+    Ok((made, Cost { seconds: clock.elapsed().as_secs_f64(), cpu: processor_seconds() - before }))
+}
+
+/// Seconds that the threads of this process have run.
+fn processor_seconds() -> f64 {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let nanoseconds = tasks.filter_map(|task| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    });
+    nanoseconds.sum::<f64>() / 1e9
 }
 
 /// Highest resident memory of the process so far, in MB, where the system tells.
@@ -146,51 +193,57 @@ fn peak_memory() -> f64 {
     line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok()).unwrap_or_default() / 1024.0
 }
 
-fn one_sync(lake: &Lake) -> Result<(ViewReport, f64), Failure> {
-    let (mut report, seconds) = timed(|| Ok(sync(lake, &SyncOptions::default(), &|_: &Event<'_>| {})?))?;
+fn one_sync(lake: &Lake) -> Result<(ViewReport, Cost), Failure> {
+    let (mut report, cost) = timed(|| Ok(sync(lake, &SyncOptions::default(), &|_: &Event<'_>| {})?))?;
     let view = report.views.pop().ok_or("no view was synced")?;
     match &view.error {
         Some(error) => Err(error.clone().into()),
-        None => Ok((view, seconds)),
+        None => Ok((view, cost)),
     }
 }
 
-fn measure(lake: &Lake, name: &str, sql: &str, rounds: usize, per_thousand: u64) -> Result<(), Failure> {
+fn measure(lake: &Lake, name: &str, sql: &str, rounds: usize, changes: Changes) -> Result<(), Failure> {
     let view = ViewName::new("main", name);
     create(lake, &Creation::new(view.clone(), sql))?;
     let (mut syncs, mut fulls, mut noops) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..rounds {
-        change(lake, round, per_thousand)?;
-        let (report, seconds) = one_sync(lake)?;
-        syncs.push(seconds);
+        change(lake, round, changes)?;
+        let (report, cost) = one_sync(lake)?;
+        syncs.push(cost);
         let (_, noop) = one_sync(lake)?;
         noops.push(noop);
         let written = format!("CREATE OR REPLACE TABLE lake.main.written_anew AS {sql}");
         fulls.push(timed(|| Ok(lake.execute(&written)?))?.1);
         let phases = report.phases;
         println!(
-            "{name} round {round}: {} {:.3} s (net change {} ms, join {} ms, apply {} ms, commit {} ms), +{} −{} rows, \
-             terms {}/{}; written anew {:.3} s; noop {:.3} s{}",
+            "{name} round {round}: {} {:.3} s (net change {} ms, join {} ms, apply {} ms, commit {} ms; {:.3} s of \
+             processors), +{} −{} rows, terms {}/{}; written anew {:.3} s ({:.3}); noop {:.3} s{}",
             report.strategy.map_or("failed", |method| method.word()),
-            seconds,
+            cost.seconds,
             phases.net_change_ms,
             phases.join_ms,
             phases.apply_ms,
             phases.commit_ms,
+            cost.cpu,
             report.rows_inserted,
             report.rows_deleted,
             report.terms.run,
             report.terms.total,
-            fulls[round],
-            noop,
+            fulls[round].seconds,
+            fulls[round].cpu,
+            noop.seconds,
             report.reason.map_or_else(String::new, |reason| format!("; {reason}")),
         );
     }
-    let (sync, full) = (median(syncs), median(fulls));
+    let seconds = |costs: &[Cost]| median(costs.iter().map(|cost| cost.seconds).collect());
+    let cpu = |costs: &[Cost]| median(costs.iter().map(|cost| cost.cpu).collect());
+    let (sync, full) = (seconds(&syncs), seconds(&fulls));
     println!(
-        "{name}: median sync {sync:.3} s, written anew {full:.3} s, ratio {:.2}; noop {:.3} s; peak memory so far {:.0} MB\n",
+        "{name}: median sync {sync:.3} s, written anew {full:.3} s, ratio {:.2} (of processor time {:.2}); noop {:.3} s; \
+         peak memory so far {:.0} MB\n",
         sync / full,
-        median(noops),
+        cpu(&syncs) / cpu(&fulls),
+        seconds(&noops),
         peak_memory()
     );
     lake.execute("DROP TABLE lake.main.written_anew")?;
@@ -199,15 +252,21 @@ fn measure(lake: &Lake, name: &str, sql: &str, rounds: usize, per_thousand: u64)
 }
 
 fn main() -> Result<(), Failure> {
-    let (scale, per_thousand) = (number("TPCH_SCALE", 1.0), number("TPCH_CHANGE", 1));
+    let scale = number("TPCH_SCALE", 1.0);
+    let recent = std::env::var("TPCH_WHERE").is_ok_and(|place| place == "recent");
+    let changes = Changes { per_thousand: number("TPCH_CHANGE", 1.0), recent };
     let rounds = number("TPCH_ROUNDS", 5);
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     let directory = lake_directory(scale)?;
     let lake = open(&directory, false)?;
-    println!("TPC-H scale {scale}, {per_thousand} of 1,000 orders changed per round, {rounds} rounds\n");
+    println!(
+        "TPC-H scale {scale}, {} of 1,000 orders changed per round, the deleted ones {}, {rounds} rounds\n",
+        changes.per_thousand,
+        if recent { "among those stored last" } else { "scattered over all files" }
+    );
     for (name, sql) in VIEWS {
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {
-            measure(&lake, name, sql, rounds, per_thousand)?;
+            measure(&lake, name, sql, rounds, changes)?;
         }
     }
     Ok(())

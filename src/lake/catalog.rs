@@ -4,11 +4,11 @@
 
 use super::{
     ColumnId, Lake, LakeError, SnapshotId, TableId, Transaction, Value,
-    counts::InlinedStores,
+    history::TableHistory,
     text::{identifier, literal},
-    types::TypeNode,
 };
 use std::collections::BTreeSet;
+use std::fmt;
 use std::ops::RangeInclusive;
 
 /// Virtual columns of DuckLake's scans. A column of the user's with such a name hides the virtual one.
@@ -73,183 +73,16 @@ pub struct ChangedTables {
     pub complete: bool,
 }
 
-/// Everything that a table was called and made of in a window: the metadata is read once, questions at any snapshot of
-/// the window are answered from it.
-#[derive(Clone, Debug)]
-pub(super) struct TableHistory {
-    names: Vec<NameVersion>,
-    columns: Vec<ColumnVersion>,
-}
-
-#[derive(Clone, Debug)]
-struct NameVersion {
-    live: Lifetime,
-    identity: TableIdentity,
-}
-
-#[derive(Clone, Debug)]
-struct ColumnVersion {
-    live: Lifetime,
-    id: ColumnId,
-    name: String,
-    ducklake_type: String,
-    nulls_allowed: bool,
-    parent: Option<ColumnId>,
-    initial_default: Option<String>,
-}
-
-/// From `begin` up to, but without, `end`.
-#[derive(Clone, Copy, Debug)]
-struct Lifetime {
-    begin: SnapshotId,
-    end: Option<SnapshotId>,
-}
-
-impl Lifetime {
-    fn holds(self, at: SnapshotId) -> bool {
-        self.begin <= at && self.end.is_none_or(|end| at < end)
-    }
-}
-
-/// A top-level column at one snapshot, with what is below it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LiveColumn {
-    pub(super) id: ColumnId,
-    pub(super) node: TypeNode,
-    /// The ids of all its parts, in order.
-    pub(super) parts: Vec<ColumnId>,
-    pub(super) begin: SnapshotId,
-    pub(super) initial_default: Option<String>,
-}
-
-impl TableHistory {
-    /// What table `id` was called and made of from `from` to `to`, both included.
-    pub(super) fn load(lake: &Lake, id: TableId, from: SnapshotId, to: SnapshotId) -> Result<Self, LakeError> {
-        let metadata = lake.metadata();
-        let overlaps = |table: &str| {
-            format!(
-                "{table}.begin_snapshot <= {to} AND ({table}.end_snapshot IS NULL OR {table}.end_snapshot > {from})"
-            )
-        };
-        let names = lake.query(&format!(
-            "SELECT greatest(t.begin_snapshot, s.begin_snapshot)::BIGINT, \
-             least(t.end_snapshot, s.end_snapshot)::BIGINT, t.table_uuid::VARCHAR, s.schema_name, t.table_name \
-             FROM {metadata}.ducklake_table t JOIN {metadata}.ducklake_schema s USING (schema_id) \
-             WHERE t.table_id = {id} AND {} AND {} ORDER BY 1",
-            overlaps("t"),
-            overlaps("s"),
-        ))?;
-        let columns = lake.query(&format!(
-            "SELECT c.begin_snapshot::BIGINT, c.end_snapshot::BIGINT, c.column_id::BIGINT, c.column_name, \
-             c.column_type, c.nulls_allowed::BOOLEAN, c.parent_column::BIGINT, c.initial_default::VARCHAR \
-             FROM {metadata}.ducklake_column c WHERE c.table_id = {id} AND {} ORDER BY c.column_order, c.column_id, 1",
-            overlaps("c")
-        ))?;
-        Ok(Self {
-            names: names.rows.iter().map(|row| name_version(id, row)).collect::<Result<_, _>>()?,
-            columns: columns.rows.iter().map(|row| column_version(row)).collect::<Result<_, _>>()?,
-        })
-    }
-
-    /// The table at a snapshot of the window, if it existed then.
-    pub(super) fn identity(&self, at: SnapshotId) -> Option<&TableIdentity> {
-        self.names.iter().find(|version| version.live.holds(at)).map(|version| &version.identity)
-    }
-
-    /// The columns, and the parts of nested ones, at a snapshot of the window.
-    fn columns(&self, at: SnapshotId) -> Vec<TableColumn> {
-        self.live(at)
-            .map(|column| TableColumn {
-                id: column.id,
-                name: column.name.clone(),
-                data_type: self.node(column, at).sql(),
-                ducklake_type: column.ducklake_type.clone(),
-                nulls_allowed: column.nulls_allowed,
-                parent: column.parent,
-                initial_default: column.initial_default.clone(),
-            })
-            .collect()
-    }
-
-    /// The top-level columns at a snapshot of the window, in their order.
-    pub(super) fn live_columns(&self, at: SnapshotId) -> Vec<LiveColumn> {
-        self.live(at)
-            .filter(|column| column.parent.is_none())
-            .map(|column| {
-                let mut parts = Vec::new();
-                self.parts(column.id, at, &mut parts);
-                LiveColumn {
-                    id: column.id,
-                    node: self.node(column, at),
-                    parts,
-                    begin: column.live.begin,
-                    initial_default: column.initial_default.clone(),
-                }
-            })
-            .collect()
-    }
-
-    /// One of `names` that a top-level column has had in the window.
-    pub(super) fn name_ever_among(&self, names: &[&str]) -> Option<String> {
-        let mut columns = self.columns.iter().filter(|column| column.parent.is_none());
-        let found = columns.find(|column| names.iter().any(|name| column.name.eq_ignore_ascii_case(name)));
-        found.map(|column| column.name.clone())
-    }
-
-    fn live(&self, at: SnapshotId) -> impl Iterator<Item = &ColumnVersion> {
-        self.columns.iter().filter(move |column| column.live.holds(at))
-    }
-
-    fn node(&self, column: &ColumnVersion, at: SnapshotId) -> TypeNode {
-        let children = self.live(at).filter(|child| child.parent == Some(column.id));
-        TypeNode {
-            name: column.name.clone(),
-            ducklake_type: column.ducklake_type.clone(),
-            children: children.map(|child| self.node(child, at)).collect(),
-        }
-    }
-
-    fn parts(&self, of: ColumnId, at: SnapshotId, into: &mut Vec<ColumnId>) {
-        for child in self.live(at).filter(|child| child.parent == Some(of)) {
-            into.push(child.id);
-            self.parts(child.id, at, into);
-        }
-    }
-}
-
-fn snapshot_of(value: &Value) -> Result<SnapshotId, LakeError> {
+pub(super) fn snapshot_of(value: &Value) -> Result<SnapshotId, LakeError> {
     value.as_u64().map(SnapshotId)
 }
 
-fn text_of(value: &Value) -> Result<String, LakeError> {
+pub(super) fn text_of(value: &Value) -> Result<String, LakeError> {
     value.as_str().map(str::to_owned)
 }
 
-fn unexpected_row() -> LakeError {
+pub(super) fn unexpected_row() -> LakeError {
     LakeError::Metadata { message: "a row has another number of columns than asked for".to_owned() }
-}
-
-fn name_version(id: TableId, row: &[Value]) -> Result<NameVersion, LakeError> {
-    let [begin, end, uuid, schema, name] = row else { return Err(unexpected_row()) };
-    Ok(NameVersion {
-        live: Lifetime { begin: snapshot_of(begin)?, end: end.optional(snapshot_of)? },
-        identity: TableIdentity { id, uuid: text_of(uuid)?, schema: text_of(schema)?, name: text_of(name)? },
-    })
-}
-
-fn column_version(row: &[Value]) -> Result<ColumnVersion, LakeError> {
-    let [begin, end, id, name, ducklake_type, nulls_allowed, parent, initial_default] = row else {
-        return Err(unexpected_row());
-    };
-    Ok(ColumnVersion {
-        live: Lifetime { begin: snapshot_of(begin)?, end: end.optional(snapshot_of)? },
-        id: ColumnId(id.as_u64()?),
-        name: text_of(name)?,
-        ducklake_type: text_of(ducklake_type)?,
-        nulls_allowed: nulls_allowed.as_bool()?,
-        parent: parent.optional(Value::as_u64)?.map(ColumnId),
-        initial_default: initial_default.optional(text_of)?,
-    })
 }
 
 impl Lake {
@@ -297,7 +130,8 @@ impl Lake {
     /// The columns of a table at a snapshot, in their order, each nested one followed by its parts. None for a table that
     /// did not exist then.
     pub fn columns(&self, id: TableId, at: SnapshotId) -> Result<Vec<TableColumn>, LakeError> {
-        Ok(TableHistory::load(self, id, at, at)?.columns(at))
+        let histories = TableHistory::load(self, &BTreeSet::from([id]), at, at)?;
+        Ok(histories.get(&id).map(|history| history.columns(at)).unwrap_or_default())
     }
 
     /// Whether a snapshot exists: made, and not expired.
@@ -405,8 +239,9 @@ impl Lake {
     }
 }
 
-/// The condition that a row of the metadata, of the table called `table` in the statement, holds at a snapshot.
-pub(super) fn live(table: &str, at: SnapshotId) -> String {
+/// The condition that a row of the metadata, of the table called `table` in the statement, holds at a snapshot: a number,
+/// or the name of a column.
+pub(super) fn live(table: &str, at: impl fmt::Display) -> String {
     format!("{table}.begin_snapshot <= {at} AND ({table}.end_snapshot IS NULL OR {at} < {table}.end_snapshot)")
 }
 
@@ -495,28 +330,5 @@ impl Transaction<'_> {
             conditions.push(format!("EXISTS (SELECT 1 FROM {metadata}.{} WHERE {window})", identifier(rows)));
         }
         self.query_value(&format!("SELECT {}", conditions.join(" OR ")))?.as_bool()
-    }
-
-    /// Where the catalog itself keeps rows and deletes of a table; looked for once per transaction.
-    pub(super) fn inlined_stores(&self, id: TableId) -> Result<InlinedStores, LakeError> {
-        if let Some(stores) = self.known_stores(id) {
-            return Ok(stores);
-        }
-        let metadata = self.metadata();
-        let deletes = format!("ducklake_inlined_delete_{id}");
-        let deletes = self.has_metadata_table(&deletes)?.then_some(deletes);
-        let listed = self.query(&format!(
-            "SELECT table_name FROM {metadata}.ducklake_inlined_data_tables WHERE table_id = {id} ORDER BY 1"
-        ))?;
-        let mut rows = Vec::new();
-        for row in &listed.rows {
-            let name = row.first().ok_or_else(unexpected_row)?.as_str()?;
-            if self.has_metadata_table(name)? {
-                rows.push(name.to_owned());
-            }
-        }
-        let stores = InlinedStores { deletes, rows };
-        self.remember_stores(id, stores.clone());
-        Ok(stores)
     }
 }

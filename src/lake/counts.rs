@@ -1,16 +1,20 @@
-//! How many rows a table has at a snapshot, without opening its files where the metadata tells.
+//! How many rows tables have at snapshots, without opening their files where the metadata tells.
 
 use super::{
     LakeError, SnapshotId, TableId, TableIdentity, Transaction, Value,
-    catalog::live,
-    text::{identifier, literals},
+    catalog::{live, unexpected_row},
+    text::{identifier, literals, numbers},
 };
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 /// With so many files of unclear content the whole table is counted instead.
 const UNCLEAR_FILES: usize = 1_000;
 
+/// A table at a snapshot.
+type Place = (TableId, SnapshotId);
+
 /// Where the catalog itself keeps rows and deletes of a table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct InlinedStores {
     /// The metadata table of the deletes of rows in files, if there is one.
     pub(super) deletes: Option<String>,
@@ -18,69 +22,119 @@ pub(super) struct InlinedStores {
     pub(super) rows: Vec<String>,
 }
 
+/// The rows of a table's files at a snapshot.
+#[derive(Default)]
+struct InFiles {
+    /// In files of which the metadata tells how many rows they show.
+    clear: u64,
+    /// How many files there are of which it does not.
+    unclear: usize,
+    /// Their paths below the table's folder.
+    relative: Vec<String>,
+    /// Their other paths.
+    absolute: Vec<String>,
+}
+
 impl Transaction<'_> {
-    /// How many rows a table had at a snapshot. Counted once per transaction, and so not touched by its own writes.
-    pub fn count_at(&self, table: &TableIdentity, at: SnapshotId) -> Result<u64, LakeError> {
-        if let Some(count) = self.known_count(table.id, at) {
-            return Ok(count);
+    /// How many rows each table has at its snapshot.
+    pub(super) fn count(
+        &self,
+        wanted: &[(TableIdentity, SnapshotId)],
+    ) -> Result<BTreeMap<(TableId, SnapshotId), u64>, LakeError> {
+        let places: BTreeSet<Place> = wanted.iter().map(|(table, at)| (table.id, *at)).collect();
+        let (mut in_files, inlined) = (self.count_files(&places)?, self.count_inlined(&places)?);
+        let mut counts = BTreeMap::new();
+        for (table, at) in wanted {
+            let place = (table.id, *at);
+            let found = in_files.remove(&place).unwrap_or_default();
+            let in_catalog = inlined.get(&place).copied().unwrap_or_default();
+            if let Entry::Vacant(vacant) = counts.entry(place) {
+                vacant.insert(self.count_unclear(table, *at, found, in_catalog)? + in_catalog);
+            }
         }
-        let count = self.count_files(table, at)? + self.count_inlined(table.id, at)?;
-        self.remember_count(table.id, at, count);
-        Ok(count)
+        Ok(counts)
     }
 
     /// Rows in files: the metadata knows how many a file has and how many of them are deleted, unless some of the rows or
-    /// deletes are of later snapshots. Only such files are read.
-    fn count_files(&self, table: &TableIdentity, at: SnapshotId) -> Result<u64, LakeError> {
+    /// deletes are of later snapshots.
+    fn count_files(&self, places: &BTreeSet<Place>) -> Result<BTreeMap<Place, InFiles>, LakeError> {
+        if places.is_empty() {
+            return Ok(BTreeMap::new());
+        }
         let metadata = self.metadata();
-        let inlined = self.inlined_stores(table.id)?.deletes.map_or_else(
-            || "SELECT NULL::BIGINT AS file_id, 0 AS deleted WHERE false".to_owned(),
-            |deletes| {
-                let deletes = identifier(&deletes);
+        let mut inlined = vec![
+            "SELECT NULL::BIGINT AS id, NULL::BIGINT AS place, NULL::BIGINT AS file_id, 0 AS deleted WHERE false"
+                .to_owned(),
+        ];
+        for (table, at) in places {
+            inlined.extend(self.inlined_stores(*table)?.deletes.map(|deletes| {
                 format!(
-                    "SELECT file_id, count(*) AS deleted FROM {metadata}.{deletes} WHERE begin_snapshot <= {at} GROUP BY 1"
+                    "SELECT {table}, {at}, file_id, count(*) FROM {metadata}.{} WHERE begin_snapshot <= {at} GROUP BY 3",
+                    identifier(&deletes)
                 )
-            },
-        );
-        let row = self.query_one(&format!(
-            "WITH d AS (
-                SELECT e.data_file_id, sum(e.delete_count) AS deleted,
-                    count(*) > 1 OR bool_or(e.delete_count IS NULL OR coalesce(e.partial_max > {at}, false)
-                    OR e.partial_max IS NULL AND e.delete_file_id >= coalesce((SELECT next_file_id
-                    FROM {metadata}.ducklake_snapshot s WHERE s.snapshot_id = e.begin_snapshot), 0)) AS unclear
-                FROM {metadata}.ducklake_delete_file e WHERE e.table_id = {} AND {} GROUP BY 1
+            }));
+        }
+        let values: Vec<String> = places.iter().map(|(table, at)| format!("({table}, {at})")).collect();
+        let rows = self.query(&format!(
+            "WITH v(id, place) AS (VALUES {values}), d AS (
+                SELECT v.id, v.place, e.data_file_id, sum(e.delete_count) AS deleted,
+                    count(*) > 1 OR bool_or(e.delete_count IS NULL OR coalesce(e.partial_max > v.place, false)
+                    OR e.partial_max IS NULL AND e.delete_file_id >= coalesce(s.next_file_id, 0)) AS unclear
+                FROM {metadata}.ducklake_delete_file e JOIN v ON e.table_id = v.id
+                    LEFT JOIN {metadata}.ducklake_snapshot s ON s.snapshot_id = e.begin_snapshot
+                WHERE e.table_id IN ({tables}) AND {live_delete} GROUP BY 1, 2, 3
             ), i AS ({inlined}), counted AS (
-                SELECT f.path, f.path_is_relative::BOOLEAN AS relative,
+                SELECT v.id, v.place, f.path, f.path_is_relative::BOOLEAN AS relative,
                     f.record_count - coalesce(d.deleted, 0) - coalesce(i.deleted, 0) AS rows,
-                    f.record_count IS NULL OR coalesce(f.partial_max > {at}, false) OR coalesce(d.unclear, false) AS unclear
-                FROM {metadata}.ducklake_data_file f LEFT JOIN d USING (data_file_id)
-                    LEFT JOIN i ON i.file_id = f.data_file_id
-                WHERE f.table_id = {} AND {}
+                    f.record_count IS NULL OR coalesce(f.partial_max > v.place, false) OR coalesce(d.unclear, false) AS unclear
+                FROM {metadata}.ducklake_data_file f JOIN v ON f.table_id = v.id
+                    LEFT JOIN d ON d.id = v.id AND d.place = v.place AND d.data_file_id = f.data_file_id
+                    LEFT JOIN i ON i.id = v.id AND i.place = v.place AND i.file_id = f.data_file_id
+                WHERE f.table_id IN ({tables}) AND {live_file}
             )
-            SELECT (coalesce(sum(rows) FILTER (NOT unclear), 0))::HUGEINT, count(*) FILTER (unclear),
-                list(path ORDER BY path) FILTER (unclear AND relative), list(path ORDER BY path) FILTER (unclear AND NOT relative)
-            FROM counted",
-            table.id,
-            live("e", at),
-            table.id,
-            live("f", at)
+            SELECT id::BIGINT, place::BIGINT, (coalesce(sum(rows) FILTER (NOT unclear), 0))::HUGEINT,
+                count(*) FILTER (unclear), list(path ORDER BY path) FILTER (unclear AND relative),
+                list(path ORDER BY path) FILTER (unclear AND NOT relative)
+            FROM counted GROUP BY id, place ORDER BY id, place",
+            values = values.join(", "),
+            tables = numbers(places.iter().map(|(table, _)| *table).collect::<BTreeSet<_>>()),
+            inlined = inlined.join(" UNION ALL "),
+            live_delete = live("e", "v.place"),
+            live_file = live("f", "v.place"),
         ))?;
-        let [clear, unclear, relative, absolute] = row.as_slice() else {
-            return Err(LakeError::NotOneRow { found: row.len() });
+        let texts = |list: &Value| -> Result<Vec<String>, LakeError> {
+            let list = list.optional(Value::as_list)?.unwrap_or_default();
+            list.iter().map(|path| path.as_str().map(str::to_owned)).collect()
         };
-        let clear = clear.as_u64()?;
-        let unclear = usize::try_from(unclear.as_u64()?).unwrap_or(usize::MAX);
-        if unclear == 0 {
-            return Ok(clear);
+        let mut found = BTreeMap::new();
+        for row in &rows.rows {
+            let [table, at, clear, unclear, relative, absolute] = row.as_slice() else { return Err(unexpected_row()) };
+            let in_files = InFiles {
+                clear: clear.as_u64()?,
+                unclear: usize::try_from(unclear.as_u64()?).unwrap_or(usize::MAX),
+                relative: texts(relative)?,
+                absolute: texts(absolute)?,
+            };
+            found.insert((TableId(table.as_u64()?), SnapshotId(at.as_u64()?)), in_files);
+        }
+        Ok(found)
+    }
+
+    /// All rows in files: those whose number the metadata does not tell are read.
+    fn count_unclear(
+        &self,
+        table: &TableIdentity,
+        at: SnapshotId,
+        found: InFiles,
+        inlined: u64,
+    ) -> Result<u64, LakeError> {
+        if found.unclear == 0 {
+            return Ok(found.clear);
         }
         let base = self.base_path(table, at)?;
-        let mut names = Vec::new();
-        for (paths, prefix) in [(relative, base.as_str()), (absolute, "")] {
-            for path in paths.optional(Value::as_list)?.unwrap_or_default() {
-                names.push(format!("{prefix}{}", path.as_str()?));
-            }
-        }
-        if let Some(name) = names.first().filter(|_| unclear <= UNCLEAR_FILES)
+        let mut names: Vec<String> = found.relative.iter().map(|path| format!("{base}{path}")).collect();
+        names.extend(found.absolute);
+        if let Some(name) = names.first().filter(|_| found.unclear <= UNCLEAR_FILES)
             && self.is_path_of(table, at, &base, name)?
         {
             let read = self.query_value(&format!(
@@ -88,52 +142,57 @@ impl Transaction<'_> {
                 self.at(table, at),
                 literals(&names)
             ))?;
-            return Ok(clear + read.as_u64()?);
+            return Ok(found.clear + read.as_u64()?);
         }
-        let inlined = self.count_inlined(table.id, at)?;
         let all = self.query_value(&format!("SELECT count(*) FROM {}", self.at(table, at)))?.as_u64()?;
         Ok(all.saturating_sub(inlined))
     }
 
     /// Rows that are kept in the catalog.
-    fn count_inlined(&self, id: TableId, at: SnapshotId) -> Result<u64, LakeError> {
-        let counts: Vec<String> = self
-            .inlined_stores(id)?
-            .rows
-            .iter()
-            .map(|rows| {
-                format!("SELECT count(*) AS n FROM {}.{} r WHERE {}", self.metadata(), identifier(rows), live("r", at))
-            })
-            .collect();
-        if counts.is_empty() {
-            return Ok(0);
+    fn count_inlined(&self, places: &BTreeSet<Place>) -> Result<BTreeMap<Place, u64>, LakeError> {
+        let mut parts = Vec::new();
+        for (table, at) in places {
+            parts.extend(self.inlined_stores(*table)?.rows.iter().map(|rows| {
+                format!(
+                    "SELECT {table}::BIGINT, {at}::BIGINT, count(*) FROM {}.{} r WHERE {}",
+                    self.metadata(),
+                    identifier(rows),
+                    live("r", at)
+                )
+            }));
         }
-        self.query_value(&format!("SELECT sum(n)::HUGEINT FROM ({})", counts.join(" UNION ALL ")))?.as_u64()
+        let mut counts = BTreeMap::new();
+        if parts.is_empty() {
+            return Ok(counts);
+        }
+        for row in &self.query(&parts.join(" UNION ALL "))?.rows {
+            let [table, at, count] = row.as_slice() else { return Err(unexpected_row()) };
+            *counts.entry((TableId(table.as_u64()?), SnapshotId(at.as_u64()?))).or_default() += count.as_u64()?;
+        }
+        Ok(counts)
     }
 
-    /// What the relative paths of a table's files hang on.
-    pub(super) fn base_path(&self, table: &TableIdentity, at: SnapshotId) -> Result<String, LakeError> {
-        let metadata = self.metadata();
-        let row = self.query_one(&format!(
-            "SELECT s.path, s.path_is_relative::BOOLEAN, t.path, t.path_is_relative::BOOLEAN \
-             FROM {metadata}.ducklake_table t JOIN {metadata}.ducklake_schema s USING (schema_id) \
-             WHERE t.table_id = {} AND {} AND {}",
-            table.id,
-            live("t", at),
-            live("s", at)
-        ))?;
-        let [schema_path, schema_relative, table_path, table_relative] = row.as_slice() else {
-            return Err(LakeError::NotOneRow { found: row.len() });
-        };
-        let mut base = String::new();
-        if table_relative.as_bool()? {
-            if schema_relative.as_bool()? {
-                base.push_str(&self.data_path()?);
-            }
-            base.push_str(schema_path.as_str()?);
+    /// Where the catalog itself keeps rows and deletes of tables.
+    pub(super) fn find_stores(&self, ids: &BTreeSet<TableId>) -> Result<BTreeMap<TableId, InlinedStores>, LakeError> {
+        let mut stores = BTreeMap::new();
+        for id in ids {
+            let deletes = format!("ducklake_inlined_delete_{id}");
+            let deletes = self.has_metadata_table(&deletes)?.then_some(deletes);
+            stores.insert(*id, InlinedStores { deletes, rows: Vec::new() });
         }
-        base.push_str(table_path.as_str()?);
-        Ok(base)
+        let listed = self.query(&format!(
+            "SELECT table_id::BIGINT, table_name FROM {}.ducklake_inlined_data_tables WHERE table_id IN ({}) ORDER BY 1, 2",
+            self.metadata(),
+            numbers(ids)
+        ))?;
+        for row in &listed.rows {
+            let [table, name] = row.as_slice() else { return Err(unexpected_row()) };
+            let (table, name) = (TableId(table.as_u64()?), name.as_str()?);
+            if self.has_metadata_table(name)? {
+                stores.entry(table).or_default().rows.push(name.to_owned());
+            }
+        }
+        Ok(stores)
     }
 
     /// Whether DuckLake calls a file of a table that is live at a snapshot by this path. A wrong path would silently

@@ -4,9 +4,8 @@
 //! wrong rows. What can be told beforehand is told here; nothing is repaired.
 
 use super::{
-    LakeError, SnapshotId, TableId, Transaction,
-    catalog::{VIRTUAL_COLUMNS, live},
-    opening::DISABLED_OPTIMIZERS,
+    LakeError, SnapshotId, TableId, Transaction, catalog::VIRTUAL_COLUMNS, known::TableWindow,
+    opening::DISABLED_OPTIMIZERS, text::numbers,
 };
 use std::fmt;
 
@@ -78,13 +77,14 @@ impl Transaction<'_> {
             fail(Guard::Replaced, false, format!("table {id} does not exist at both {from} and {to}"));
             return Ok(failures);
         };
-        if self.has_deletion_vectors(id)? {
+        let soundness = self.soundness(TableWindow { table: id, from, to })?;
+        if soundness.deletion_vectors {
             fail(Guard::DeletionVectors, false, "a delete file is a deletion vector".to_owned());
         }
-        for (at, past_readable) in [(from, false), (to, true)] {
-            let files = self.doubled_deletes(id, at)?;
+        let doubled = [(from, false, soundness.doubled_at_from), (to, true, soundness.doubled_at_to)];
+        for (at, past_readable, files) in doubled {
             if !files.is_empty() {
-                let detail = format!("two delete files at {at} for data file {}", files.join(", "));
+                let detail = format!("two delete files at {at} for data file {}", numbers(files));
                 fail(Guard::DoubledDeletes, past_readable, detail);
             }
         }
@@ -95,7 +95,7 @@ impl Transaction<'_> {
                 fail(Guard::BackDated, false, detail);
             }
         }
-        if self.has_late_buckets(id)? {
+        if soundness.late_buckets {
             let detail = "files are older than the table's bucket partitioning".to_owned();
             fail(Guard::BucketPartitioning, true, detail);
         }
@@ -112,7 +112,7 @@ impl Transaction<'_> {
             return Ok(());
         }
         let metadata = self.metadata();
-        let ids = tables.iter().map(TableId::to_string).collect::<Vec<_>>().join(", ");
+        let ids = numbers(tables);
         let late = self.query_value(&format!(
             "SELECT count(*) > 0 FROM {metadata}.ducklake_partition_column pc \
              JOIN {metadata}.ducklake_data_file f USING (table_id) \
@@ -124,29 +124,5 @@ impl Transaction<'_> {
             self.batch(&format!("SET GLOBAL disabled_optimizers = '{DISABLED_OPTIMIZERS},{more}'"))?;
         }
         Ok(())
-    }
-
-    /// Data files with more than one delete file at a snapshot.
-    fn doubled_deletes(&self, id: TableId, at: SnapshotId) -> Result<Vec<String>, LakeError> {
-        let rows = self.query(&format!(
-            "SELECT d.data_file_id::BIGINT FROM {}.ducklake_delete_file d WHERE d.table_id = {id} AND {} \
-             GROUP BY 1 HAVING count(*) > 1 ORDER BY 1",
-            self.metadata(),
-            live("d", at)
-        ))?;
-        rows.rows.iter().flatten().map(|file| file.as_u64().map(|file| file.to_string())).collect()
-    }
-
-    /// Whether live files are of another partitioning than the present one by buckets.
-    fn has_late_buckets(&self, id: TableId) -> Result<bool, LakeError> {
-        let metadata = self.metadata();
-        self.query_value(&format!(
-            "SELECT count(*) > 0 FROM {metadata}.ducklake_partition_info pi \
-             JOIN {metadata}.ducklake_partition_column pc USING (partition_id, table_id) \
-             JOIN {metadata}.ducklake_data_file f USING (table_id) \
-             WHERE pi.table_id = {id} AND pi.end_snapshot IS NULL AND pc.transform LIKE 'bucket%' \
-             AND f.end_snapshot IS NULL AND f.partition_id IS DISTINCT FROM pi.partition_id"
-        ))?
-        .as_bool()
     }
 }

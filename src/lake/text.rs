@@ -20,6 +20,16 @@ where
     quoted.join(", ")
 }
 
+/// A comma-separated list of numbers.
+pub(super) fn numbers<I>(numbers: I) -> String
+where
+    I: IntoIterator,
+    I::Item: std::fmt::Display,
+{
+    let written: Vec<String> = numbers.into_iter().map(|number| number.to_string()).collect();
+    written.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! A transaction that sees one snapshot of the lake, in its rows and in its metadata alike.
 
-use super::{Lake, LakeError, SnapshotId, TableId, catalog::TableHistory, counts::InlinedStores, text::literal};
-use std::{cell::RefCell, collections::BTreeMap, ops::Deref, rc::Rc, time::Duration};
+use super::{Lake, LakeError, SnapshotId, known::Known, text::literal};
+use std::{ops::Deref, time::Duration};
 
 /// How often a transaction is begun anew because the catalog moved between its two first reads.
 const ATTEMPTS: u32 = 20;
@@ -12,9 +12,7 @@ pub struct Transaction<'a> {
     lake: &'a Lake,
     snapshot: SnapshotId,
     open: bool,
-    counts: RefCell<BTreeMap<(TableId, SnapshotId), u64>>,
-    stores: RefCell<BTreeMap<TableId, InlinedStores>>,
-    histories: RefCell<BTreeMap<(TableId, SnapshotId, SnapshotId), Rc<TableHistory>>>,
+    pub(super) known: Known,
 }
 
 impl<'a> Transaction<'a> {
@@ -27,14 +25,7 @@ impl<'a> Transaction<'a> {
         let mut attempt = 0;
         loop {
             lake.batch("BEGIN")?;
-            let mut transaction = Self {
-                lake,
-                snapshot: SnapshotId(0),
-                open: true,
-                counts: RefCell::default(),
-                stores: RefCell::default(),
-                histories: RefCell::default(),
-            };
+            let mut transaction = Self { lake, snapshot: SnapshotId(0), open: true, known: Known::default() };
             let (pinned, newest) = transaction.pin()?;
             transaction.snapshot = pinned;
             if pinned == newest {
@@ -62,37 +53,6 @@ impl<'a> Transaction<'a> {
     /// The snapshot that this transaction sees.
     pub fn snapshot(&self) -> SnapshotId {
         self.snapshot
-    }
-
-    /// What a table was called and made of in a window; read once per transaction.
-    pub(super) fn history(
-        &self,
-        table: TableId,
-        from: SnapshotId,
-        to: SnapshotId,
-    ) -> Result<Rc<TableHistory>, LakeError> {
-        if let Some(history) = self.histories.borrow().get(&(table, from, to)) {
-            return Ok(Rc::clone(history));
-        }
-        let history = Rc::new(TableHistory::load(self.lake, table, from, to)?);
-        self.histories.borrow_mut().insert((table, from, to), Rc::clone(&history));
-        Ok(history)
-    }
-
-    pub(super) fn known_count(&self, table: TableId, at: SnapshotId) -> Option<u64> {
-        self.counts.borrow().get(&(table, at)).copied()
-    }
-
-    pub(super) fn remember_count(&self, table: TableId, at: SnapshotId, count: u64) {
-        self.counts.borrow_mut().insert((table, at), count);
-    }
-
-    pub(super) fn known_stores(&self, table: TableId) -> Option<InlinedStores> {
-        self.stores.borrow().get(&table).cloned()
-    }
-
-    pub(super) fn remember_stores(&self, table: TableId, stores: InlinedStores) {
-        self.stores.borrow_mut().insert(table, stores);
     }
 
     /// Says who commits, what, and why; DuckLake keeps it with the snapshot.

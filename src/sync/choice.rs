@@ -63,6 +63,7 @@ pub(crate) fn choose(
     if let Some(reason) = windows.iter().find_map(Window::misfit_reason) {
         return Ok(recompute(reason));
     }
+    transaction.foresee_changes(&windows.iter().filter_map(Window::span).collect::<Vec<_>>())?;
     let mut whole = Vec::new();
     for window in windows.iter().filter(|window| window.changed) {
         if window.old.is_none() {

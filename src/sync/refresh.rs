@@ -15,7 +15,9 @@ use super::temporary::Temporary;
 use super::window::{Window, advanced, changes_since, window};
 use super::{Progress, SyncError};
 use crate::delta::derive;
-use crate::lake::{Lake, LakeError, LastChanges, SnapshotId, TableId, TableIdentity, Transaction, identifier};
+use crate::lake::{
+    Lake, LakeError, LastChanges, SnapshotId, TableId, TableIdentity, TableWindow, Transaction, identifier,
+};
 use crate::view::{
     AUTHOR, Meaning, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewColumn, ViewError, ViewId, ViewName,
     ViewState, meaning_of, registry, resolve,
@@ -463,9 +465,16 @@ fn windows(
     if below.values().any(|(_, stands_for)| *stands_for != target) {
         return Err(SyncError::Overtaken { view: view.name.clone() });
     }
-    let windows = state.sources.iter().map(|source| {
-        let to = below.get(&source.table).map_or(target, |(landed, _)| (*landed).max(source.watermark));
-        window(transaction, &view.name, source, to, changes)
-    });
+    let ends: Vec<SnapshotId> = state
+        .sources
+        .iter()
+        .map(|source| below.get(&source.table).map_or(target, |(landed, _)| (*landed).max(source.watermark)))
+        .collect();
+    let spans = state.sources.iter().zip(&ends);
+    let spans: Vec<TableWindow> =
+        spans.map(|(source, to)| TableWindow { table: source.table, from: source.watermark, to: *to }).collect();
+    transaction.foresee_tables(&spans)?;
+    let windows =
+        state.sources.iter().zip(ends).map(|(source, to)| window(transaction, &view.name, source, to, changes));
     Ok((target, windows.collect::<Result<Vec<_>, _>>()?))
 }

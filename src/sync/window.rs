@@ -3,7 +3,8 @@
 
 use super::SyncError;
 use crate::lake::{
-    LakeError, LastChanges, SnapshotId, TableColumn, TableId, TableIdentity, Transaction, Value, identifier,
+    LakeError, LastChanges, SnapshotId, TableColumn, TableId, TableIdentity, TableWindow, Transaction, Value,
+    identifier,
 };
 use crate::plan::facts::Source;
 use crate::sql::Relation;
@@ -59,6 +60,12 @@ impl Window {
     /// The table as the plan names it.
     pub(crate) fn key(&self, catalog: &str) -> Source {
         Source { catalog: catalog.to_owned(), schema: self.source.schema.clone(), table: self.source.name.clone() }
+    }
+
+    /// What its change is to be read of; `None` if it did not change or the old state cannot be read.
+    pub(crate) fn span(&self) -> Option<TableWindow> {
+        let readable = self.changed && self.old.is_some() && self.misfit.is_none();
+        readable.then_some(TableWindow { table: self.source.table, from: self.from, to: self.to })
     }
 
     /// `schema.table` at the target.

@@ -74,7 +74,6 @@ pub(super) fn of_pieces(
         return Ok(branches);
     }
     let base = transaction.base_path(table.faces.table(table.faces.to)?, table.faces.to)?;
-    let many = has_many_files(transaction, table)?;
     for window in pieces {
         let files = touched_files(transaction, table.id, *window, table.stores.deletes.as_deref(), &base)?;
         if files.iter().any(|file| file.doubled.at_begin) && window.0 == table.faces.from {
@@ -85,7 +84,7 @@ pub(super) fn of_pieces(
         }
         let mut piece = Piece::new(transaction, table, *window)?;
         piece.check_paths(transaction, &base, &files)?;
-        piece.add_branches(transaction, &files, many)?;
+        piece.add_branches(transaction, &files)?;
         branches.append(&mut piece.branches);
     }
     Ok(branches)
@@ -132,12 +131,7 @@ impl<'a> Piece<'a> {
         Ok(())
     }
 
-    fn add_branches(
-        &mut self,
-        transaction: &Transaction<'_>,
-        files: &[TouchedFile],
-        many: bool,
-    ) -> Result<(), Failure> {
+    fn add_branches(&mut self, transaction: &Transaction<'_>, files: &[TouchedFile]) -> Result<(), Failure> {
         let mut names = Names::default();
         for file in files {
             match file.fate {
@@ -152,7 +146,7 @@ impl<'a> Piece<'a> {
         let prune = |at: SnapshotId, wanted: &[String]| -> Result<String, LakeError> {
             let ids: Vec<u64> = files.iter().filter(|file| wanted.contains(&file.path)).map(|file| file.id).collect();
             // A table of inlined rows has no statistics, so nothing is known of its rows.
-            if !many || ids.len() != wanted.len() {
+            if ids.len() != wanted.len() || !has_many_files(transaction, self.table)? {
                 return Ok(String::new());
             }
             prune::predicate(transaction, self.table.id, at, &ids)

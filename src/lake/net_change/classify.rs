@@ -90,9 +90,10 @@ pub(super) fn touched_files(
             FROM {metadata}.ducklake_data_file
             WHERE table_id = {table} AND begin_snapshot <= {q} AND (end_snapshot IS NULL OR end_snapshot > {p})
         ), d AS (
-            SELECT *, partial_max IS NULL AND delete_file_id >= coalesce((SELECT next_file_id
-                FROM {metadata}.ducklake_snapshot s WHERE s.snapshot_id = e.begin_snapshot), 0) AS flushed
-            FROM {metadata}.ducklake_delete_file e WHERE table_id = {table}
+            SELECT e.*, e.partial_max IS NULL AND e.delete_file_id >= coalesce(s.next_file_id, 0) AS flushed
+            FROM {metadata}.ducklake_delete_file e
+                LEFT JOIN {metadata}.ducklake_snapshot s ON s.snapshot_id = e.begin_snapshot
+            WHERE e.table_id = {table}
         ), dp AS (
             SELECT data_file_id, count(*) AS files, max(delete_file_id) AS id, max(delete_count) AS deleted
             FROM d WHERE {at_p} GROUP BY 1

@@ -3,7 +3,8 @@
 use super::{NetChangeRequest, SnapshotId, Transaction};
 use crate::lake::{
     ColumnId, LakeError, TableIdentity,
-    catalog::{LiveColumn, TableHistory, VIRTUAL_COLUMNS},
+    catalog::VIRTUAL_COLUMNS,
+    history::{LiveColumn, TableHistory},
     text::identifier,
 };
 use crate::plan::WEIGHT;

@@ -28,7 +28,7 @@ mod positions;
 mod prune;
 mod segments;
 
-use super::{ColumnId, LakeError, SnapshotId, TableId, Transaction, text::identifier};
+use super::{ColumnId, LakeError, SnapshotId, TableId, Transaction, known::TableWindow, text::identifier};
 use branches::Branch;
 use faces::Faces;
 use std::collections::BTreeSet;
@@ -164,7 +164,8 @@ impl Transaction<'_> {
         if let Some(reason) = faces.obstacle() {
             return Err(Failure::Reread(reason));
         }
-        if self.has_deletion_vectors(request.table)? {
+        let window = TableWindow { table: request.table, from: request.from, to: request.to };
+        if self.soundness(window)?.deletion_vectors {
             return Err(Failure::Lake(faces.unreadable("it has deletion vectors, which change its past")));
         }
         let mut pieces = if tuning.cut {
@@ -236,14 +237,5 @@ impl Transaction<'_> {
     /// The rows at a snapshot; none if the table did not exist.
     fn count_of(&self, faces: &Faces, at: SnapshotId) -> Result<u64, LakeError> {
         faces.history.identity(at).map_or(Ok(0), |table| self.count_at(table, at))
-    }
-
-    /// Whether a delete of the table is a deletion vector.
-    pub(super) fn has_deletion_vectors(&self, id: TableId) -> Result<bool, LakeError> {
-        let sql = format!(
-            "SELECT count(*) > 0 FROM {}.ducklake_delete_file WHERE table_id = {id} AND format = 'puffin'",
-            self.metadata()
-        );
-        self.query_value(&sql)?.as_bool()
     }
 }

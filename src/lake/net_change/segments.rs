@@ -1,7 +1,7 @@
 //! Cuts a window at the commits that only moved rows.
 
 use super::{SnapshotId, TableId, Transaction};
-use crate::lake::LakeError;
+use crate::lake::{LakeError, known::TableWindow};
 
 /// The pieces of the window (from, to] between its rewrites.
 ///
@@ -15,18 +15,14 @@ pub(super) fn cut(
     from: SnapshotId,
     to: SnapshotId,
 ) -> Result<Vec<(SnapshotId, SnapshotId)>, LakeError> {
-    let metadata = transaction.metadata();
-    let rewrites = transaction.query(&format!(
-        "SELECT h.snapshot_id::BIGINT FROM {metadata}.ducklake_snapshot_changes h \
-         WHERE h.snapshot_id > {from} AND h.snapshot_id <= {to} \
-         AND regexp_full_match(h.changes_made, '((rewrite_delete|merge_adjacent|compacted_table):[0-9]+,?)+') \
-         AND h.snapshot_id IN (SELECT end_snapshot FROM {metadata}.ducklake_data_file \
-         WHERE table_id = {table} AND end_snapshot > {from} AND end_snapshot <= {to}) \
-         AND 2 = (SELECT count(*) FROM {metadata}.ducklake_snapshot s \
-         WHERE s.snapshot_id IN (h.snapshot_id, h.snapshot_id - 1)) ORDER BY 1"
-    ))?;
-    let rewrites = rewrites.rows.iter().flatten().map(|value| value.as_u64().map(SnapshotId));
-    Ok(pieces(from, &rewrites.collect::<Result<Vec<_>, _>>()?, to))
+    let mut cuts = Vec::new();
+    for rewrite in transaction.rewrites(TableWindow { table, from, to })? {
+        let before = SnapshotId(rewrite.0.saturating_sub(1));
+        if transaction.snapshot_exists(before)? && transaction.snapshot_exists(rewrite)? {
+            cuts.push(rewrite);
+        }
+    }
+    Ok(pieces(from, &cuts, to))
 }
 
 fn pieces(from: SnapshotId, rewrites: &[SnapshotId], to: SnapshotId) -> Vec<(SnapshotId, SnapshotId)> {
