@@ -77,8 +77,8 @@ impl RowAddress {
 pub(crate) enum Match {
     /// No row goes.
     Nothing,
-    /// The rows at these addresses, held by a temporary table.
-    Rows { address: &'static str, table: String },
+    /// The rows of which `condition` says where they are.
+    Rows { condition: String },
     /// The whole new content, held by a temporary table.
     Rewrite { table: String },
 }
@@ -107,11 +107,34 @@ pub(crate) fn find(
         matching(&view.columns, columns, &format!("{target}{bounds}"), &qualified(&delta.table))
     );
     transaction.execute(&sql)?;
-    let found = transaction.query_value(&format!("SELECT count(*) FROM {}", qualified(&table)))?.as_u64()?;
+    let (found, files) = matched(transaction, address, &qualified(&table))?;
     if found != delta.deleted {
         return Err(SyncError::RowsMissing { view: view.name.clone(), expected: delta.deleted, found });
     }
-    Ok(Match::Rows { address: columns, table })
+    let condition = format!("{files}({columns}) IN (SELECT {columns} FROM {})", qualified(&table));
+    Ok(Match::Rows { condition })
+}
+
+/// Up to so many files are named in a statement, so that DuckLake opens no others.
+const NAMED_FILES: u64 = 100;
+
+/// How many rows were matched, and a condition that names their files if they are few.
+fn matched(transaction: &Transaction<'_>, address: RowAddress, rows: &str) -> Result<(u64, String), LakeError> {
+    if address != RowAddress::Position {
+        return Ok((transaction.query_value(&format!("SELECT count(*) FROM {rows}"))?.as_u64()?, String::new()));
+    }
+    let row = transaction.query_one(&format!(
+        "SELECT count(*), CASE WHEN count(DISTINCT filename) <= {NAMED_FILES} \
+         THEN list(DISTINCT filename ORDER BY filename) END FROM {rows}"
+    ))?;
+    let (count, files) = match row.as_slice() {
+        [count, Value::List(files)] => (count.as_u64()?, files.as_slice()),
+        [count, _] => (count.as_u64()?, [].as_slice()),
+        other => return Err(LakeError::NotOneRow { found: other.len() }),
+    };
+    let names = files.iter().map(|file| file.as_str().map(literal)).collect::<Result<Vec<_>, _>>()?;
+    let condition = if names.is_empty() { String::new() } else { format!("filename IN ({}) AND ", names.join(", ")) };
+    Ok((count, condition))
 }
 
 /// The addresses of the rows of `target` that the negative rows of `delta` take away. Copies of the very same row come
@@ -236,10 +259,8 @@ pub(crate) fn write(
 ) -> Result<(), SyncError> {
     match found {
         Match::Nothing => {}
-        Match::Rows { address, table } => {
-            let rows = qualified(table);
-            let deleted = transaction
-                .execute(&format!("DELETE FROM {target} WHERE ({address}) IN (SELECT ({address}) FROM {rows})"))?;
+        Match::Rows { condition } => {
+            let deleted = transaction.execute(&format!("DELETE FROM {target} WHERE {condition}"))?;
             if deleted != delta.deleted {
                 let (view, expected) = (view.name.clone(), delta.deleted);
                 return Err(SyncError::RowsMissing { view, expected, found: deleted });
