@@ -2,6 +2,8 @@
 #![cfg(feature = "failpoints")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "support/postgres.rs"]
+mod postgres;
 #[path = "support/program.rs"]
 mod program;
 
@@ -9,6 +11,7 @@ use ducklake_ivm::inspect::{Verification, verify};
 use ducklake_ivm::lake::{Lake, Value};
 use ducklake_ivm::sync::{Event, POINTS, SyncOptions, sync};
 use ducklake_ivm::view::{Creation, Strategy, ViewName, create};
+use postgres::Postgres;
 use program::{CUSTOMERS_AND_ORDERS, Catalog, Shop, run, transcript};
 
 /// The variable that names the point at which a test build ends as if it were killed.
@@ -19,32 +22,46 @@ const GROUPED: &str = "SELECT city, count(*) AS customers FROM customers GROUP B
 
 #[test]
 fn from_changes_on_a_duckdb_file() {
-    assert_eq!(deaths(Catalog::DuckDb, SALES, Strategy::Incremental), POINTS);
+    assert_eq!(deaths(&|_| Shop::made(Catalog::DuckDb), SALES, Strategy::Incremental), POINTS);
 }
 
 #[test]
 fn from_changes_on_sqlite() {
-    assert_eq!(deaths(Catalog::Sqlite, SALES, Strategy::Incremental), POINTS);
+    assert_eq!(deaths(&|_| Shop::made(Catalog::Sqlite), SALES, Strategy::Incremental), POINTS);
+}
+
+#[test]
+fn from_changes_on_postgres() {
+    let Some(server) = Postgres::start() else { return };
+    let make = |point: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let options = server.new_lake(&point.replace("::", "_"), &folder.path().join("data"));
+        Shop::of(&options, folder)
+    };
+    assert_eq!(deaths(&make, SALES, Strategy::Incremental), POINTS);
 }
 
 #[test]
 fn by_recompute() {
     let on_the_way: Vec<&str> = POINTS.into_iter().filter(|point| *point != "sync::after_net_change").collect();
-    assert_eq!(deaths(Catalog::DuckDb, GROUPED, Strategy::Recompute), on_the_way);
+    assert_eq!(deaths(&|_| Shop::made(Catalog::DuckDb), GROUPED, Strategy::Recompute), on_the_way);
 }
 
+/// An empty lake for the death at a point.
+type MakeShop<'a> = dyn Fn(&str) -> (Shop, Lake) + 'a;
+
 /// The points at which the process died; the others do not lie on its way.
-fn deaths(catalog: Catalog, sql: &str, strategy: Strategy) -> Vec<&'static str> {
-    POINTS.into_iter().filter(|point| dies_at(catalog, sql, strategy, point)).collect()
+fn deaths(make: &MakeShop<'_>, sql: &str, strategy: Strategy) -> Vec<&'static str> {
+    POINTS.into_iter().filter(|point| dies_at(make, sql, strategy, point)).collect()
 }
 
 /// Whether the process died at the point; if it did, all is well afterwards.
-fn dies_at(catalog: Catalog, sql: &str, strategy: Strategy, point: &str) -> bool {
-    let (shop, lake) = Shop::made(catalog);
+fn dies_at(make: &MakeShop<'_>, sql: &str, strategy: Strategy, point: &str) -> bool {
+    let (shop, lake) = make(point);
     let (old, before) = prepare(&lake, sql, strategy);
     drop(lake);
     let output = shop.program().arg("sync").env(ABORT_AT, point).output().unwrap();
-    let shown = format!("{catalog:?} {strategy:?} {point}\n{}", transcript(&["sync"], &output));
+    let shown = format!("{} {strategy:?} {point}\n{}", shop.uri, transcript(&["sync"], &output));
     if output.status.success() {
         return false;
     }

@@ -11,7 +11,7 @@ use crate::sync::damage::Damage;
 use crate::sync::recompute::{self, Query};
 use crate::sync::rows::names;
 use crate::sync::temporary::{Temporary, qualified};
-use crate::sync::window::{Window, changes_since, window};
+use crate::sync::window::{Window, changes_since, reads_of, window};
 use crate::view::{SourceState, View, ViewColumn, ViewError, ViewName, ViewState, meaning, registry};
 
 /// What a verification found.
@@ -132,6 +132,10 @@ fn query_at_watermarks(transaction: &Transaction<'_>, view: &View, state: &ViewS
     for source in &state.sources {
         windows.push(readable(transaction, view, source, state, &changes)?);
     }
+    transaction.refuse_doubled_reads(&reads_of(&windows))?;
+    for window in &windows {
+        refuse_another_past(transaction, window)?;
+    }
     recompute::query(transaction, view, &meaning(transaction, view)?, &windows, state.snapshot)
 }
 
@@ -156,6 +160,19 @@ fn readable(
         });
     }
     Ok(window)
+}
+
+/// A source that no longer reads as it did when the view took it in tells nothing about the view.
+fn refuse_another_past(transaction: &Transaction<'_>, window: &Window) -> Result<(), LakeError> {
+    let rows = transaction.count_at(&window.new.identity, window.to)?;
+    if rows == window.source.rows {
+        return Ok(());
+    }
+    Err(LakeError::UnreadablePast {
+        table: window.name(),
+        snapshot: window.to,
+        detail: format!("it has {rows} rows there now, and had {} when they were taken in", window.source.rows),
+    })
 }
 
 /// The rows of `wanted` with weight +1 and those of `held` with −1, summed by DuckDB's own equality.

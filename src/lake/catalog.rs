@@ -301,7 +301,7 @@ impl Transaction<'_> {
     }
 
     /// The same from the state of files, rows and columns alone: right also where snapshots inside the window are gone.
-    fn state_changed(&self, id: TableId, from: SnapshotId, to: SnapshotId) -> Result<bool, LakeError> {
+    pub(super) fn state_changed(&self, id: TableId, from: SnapshotId, to: SnapshotId) -> Result<bool, LakeError> {
         let metadata = self.metadata();
         let window = format!(
             "((begin_snapshot > {from} AND begin_snapshot <= {to}) OR (end_snapshot > {from} AND end_snapshot <= {to}))"

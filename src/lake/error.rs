@@ -86,6 +86,16 @@ pub enum LakeError {
         /// Why.
         detail: String,
     },
+    /// DuckLake itself shows wrong rows of a table as the present ones.
+    #[error("table {table} is corrupt at snapshot {snapshot}: {detail}")]
+    CorruptTable {
+        /// The table.
+        table: String,
+        /// The snapshot.
+        snapshot: SnapshotId,
+        /// Why.
+        detail: String,
+    },
     /// The statement was interrupted.
     #[error("interrupted")]
     Interrupted,
@@ -196,6 +206,10 @@ impl LakeError {
             Self::VanishedFile { .. } => "the lake has lost data: bring the file back from a copy, or mend the table",
             Self::NoSnapshot { .. } => "it may have been expired; see the list of snapshots",
             Self::UnreadablePast { .. } => "recompute what depends on it",
+            Self::CorruptTable { .. } => {
+                "every reader of the lake sees these rows: fill the table anew from rows that you trust \
+                 (CREATE OR REPLACE TABLE … AS …)"
+            }
             Self::DiskFull { .. } => "make room, or name another temp directory",
             Self::OutOfMemory { .. } => "raise the memory limit",
             Self::UnreadableType { .. } => "cast it to VARCHAR",

@@ -4,8 +4,11 @@
 //! wrong rows. What can be told beforehand is told here; nothing is repaired.
 
 use super::{
-    LakeError, SnapshotId, TableId, Transaction, catalog::VIRTUAL_COLUMNS, known::TableWindow,
-    opening::DISABLED_OPTIMIZERS, text::numbers,
+    LakeError, SnapshotId, TableId, TableIdentity, Transaction,
+    catalog::{VIRTUAL_COLUMNS, live},
+    known::TableWindow,
+    opening::DISABLED_OPTIMIZERS,
+    text::numbers,
 };
 use std::fmt;
 
@@ -103,6 +106,45 @@ impl Transaction<'_> {
             fail(Guard::VirtualColumnName, true, format!("column {name}"));
         }
         Ok(failures)
+    }
+
+    /// Refuses tables of which DuckLake reads a file twice at a snapshot: what it shows there is not what was written, and
+    /// a view must not carry it on. Each table comes with its name for the message.
+    pub fn refuse_doubled_reads(&self, tables: &[(TableId, String, SnapshotId)]) -> Result<(), LakeError> {
+        if tables.is_empty() {
+            return Ok(());
+        }
+        let places: Vec<String> =
+            tables.iter().map(|(id, _, at)| format!("(d.table_id = {id} AND {})", live("d", *at))).collect();
+        let rows = self.query(&format!(
+            "SELECT d.table_id::BIGINT, d.data_file_id::BIGINT FROM {}.ducklake_delete_file d WHERE {} \
+             GROUP BY 1, 2 HAVING count(*) > 1 ORDER BY 1, 2 LIMIT 1",
+            self.metadata(),
+            places.join(" OR ")
+        ))?;
+        let Some([table, file]) = rows.rows.first().map(Vec::as_slice) else { return Ok(()) };
+        let (table, file) = (TableId(table.as_u64()?), file.as_u64()?);
+        let Some((_, name, at)) = tables.iter().find(|(id, ..)| *id == table) else { return Ok(()) };
+        let (table, snapshot) = (name.clone(), *at);
+        let detail = format!("data file {file} has two delete files at once, and DuckLake reads its rows twice");
+        Err(if snapshot == self.snapshot() {
+            LakeError::CorruptTable { table, snapshot, detail }
+        } else {
+            LakeError::UnreadablePast { table, snapshot, detail }
+        })
+    }
+
+    /// Whether a table may hold other rows at `to` than it did at `from`, a snapshot that has expired. `recorded_count` is
+    /// how many rows it had then. A row that came since carries a later snapshot; if none does, rows can only have gone,
+    /// and then there are fewer.
+    pub fn changed_since_expired(
+        &self,
+        table: &TableIdentity,
+        from: SnapshotId,
+        to: SnapshotId,
+        recorded_count: u64,
+    ) -> Result<bool, LakeError> {
+        Ok(self.state_changed(table.id, from, to)? || self.count_at(table, to)? != recorded_count)
     }
 
     /// If any of `tables` got bucket partitioning when it had files already, makes DuckDB read all files from here on, in

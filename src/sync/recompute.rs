@@ -97,6 +97,12 @@ fn bound_anew(
         let (view, detail) = (view.name.clone(), format!("{misfit}, and {table} has moved on since"));
         return Err(SyncError::TargetUnreachable { view, target, detail });
     }
+    // The text knows only names, and a name may be another table's or column's by now.
+    let followed = |window: &&Window| window.misfit != Some(Misfit::Replaced) && window.renamed();
+    if let Some(window) = windows.iter().find(followed) {
+        let name = window.name();
+        return Err(broken(format!("{misfit}, and {name} or a column of it has another name than in the query")));
+    }
     let bound = bind(transaction, &view.name, &view.sql)
         .map_err(|error| broken(format!("{misfit}, and the query no longer binds: {error}")))?;
     let names = |columns: &[crate::view::ViewColumn]| columns.iter().map(|c| c.name.clone()).collect::<Vec<_>>();

@@ -12,7 +12,7 @@ use super::incremental::{NetChanges, Staging, stage_net_changes};
 use super::recompute::{self, Query};
 use super::report::{Method, SourceReport, Terms, ViewReport};
 use super::temporary::Temporary;
-use super::window::{Window, advanced, changes_since, window};
+use super::window::{Window, advanced, changes_since, reads_of, window};
 use super::{Progress, SyncError};
 use crate::delta::derive;
 use crate::lake::{
@@ -174,6 +174,7 @@ impl<'a> Refresh<'a> {
         if choice != Choice::Noop {
             let tables: Vec<TableId> = self.windows.iter().map(|window| window.source.table).collect();
             self.transaction.read_all_files_of_late_buckets(&tables)?;
+            self.transaction.refuse_doubled_reads(&reads_of(&self.windows))?;
         }
         match choice {
             Choice::Noop => Ok(self.noop(None)),

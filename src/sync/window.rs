@@ -137,8 +137,11 @@ pub(crate) fn window(
     };
     let catalog = transaction.columns(source.table, at)?;
     let (columns, misfit) = at_target(transaction, view, source, &catalog)?;
+    let mut moved = from < to && has_changed(transaction, changes, source.table, from, to)?;
+    if moved && !transaction.snapshot_exists(from)? {
+        moved = transaction.changed_since_expired(&identity, from, to, source.rows)?;
+    }
     let new = Face { at, identity, columns };
-    let moved = from < to && has_changed(transaction, changes, source.table, from, to)?;
     let old = if moved { face_before(transaction, source, from)? } else { None };
     Ok(Window { source: source.clone(), from, to, changed: moved, old, new, misfit })
 }
@@ -276,6 +279,11 @@ fn ended(transaction: &Transaction<'_>, table: &str, condition: &str) -> Result<
 /// The source as the view knows it once it stands at the window's end.
 pub(crate) fn advanced(window: &Window, rows: u64) -> SourceState {
     SourceState { watermark: window.to, rows, ..window.source.clone() }
+}
+
+/// The tables of the windows and the snapshots that they are read at in the end.
+pub(crate) fn reads_of(windows: &[Window]) -> Vec<(TableId, String, SnapshotId)> {
+    windows.iter().map(|window| (window.new.identity.id, window.name(), window.to)).collect()
 }
 
 /// The id of a table in a window.

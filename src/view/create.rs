@@ -131,6 +131,9 @@ fn create_once(lake: &Lake, creation: &Creation) -> Result<Created, ViewError> {
     let sources = sources::resolve(&transaction, &creation.name, &bound.binding, transaction.snapshot())?;
     let tables: Vec<TableId> = sources.iter().map(|source| source.table).collect();
     transaction.read_all_files_of_late_buckets(&tables)?;
+    let reads =
+        sources.iter().map(|source| (source.table, format!("{}.{}", source.schema, source.name), source.watermark));
+    transaction.refuse_doubled_reads(&reads.collect::<Vec<_>>())?;
     if creation.check {
         query::check(&transaction, &creation.name, &bound)?;
     }

@@ -7,7 +7,7 @@ use std::{
     fs,
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 use tempfile::TempDir;
 
@@ -37,27 +37,38 @@ impl Postgres {
             // The server refuses to run as root, and its user must reach the folder.
             checked(Command::new("chown").args(["-R", "postgres"]).arg(server.folder.path()));
         }
-        let data = server.data();
         checked(
             server
                 .command("initdb")
                 .args(["--username=postgres", "--auth=scram-sha-256", "--no-sync", "--encoding=UTF8", "--pwfile"])
                 .arg(&password)
                 .arg("--pgdata")
-                .arg(&data),
+                .arg(server.data()),
         );
-        let options = format!(
-            "-p {port} -k {} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=60",
-            server.folder.path().display()
-        );
-        let log = server.folder.path().join("log");
-        let mut start = server.command("pg_ctl");
-        start.args(["start", "--wait", "--silent", "--options", &options, "--log"]).arg(log).arg("--pgdata").arg(&data);
-        // Its output must not be piped: the server would hold the pipe open.
-        assert!(
-            start.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).status().unwrap().success()
-        );
+        server.run();
         Some(server)
+    }
+
+    /// Starts the server, at first or after [`Postgres::stop`].
+    pub fn run(&self) {
+        let options = format!(
+            "-p {} -k {} -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=60",
+            self.port,
+            self.folder.path().display()
+        );
+        let log = self.folder.path().join("log");
+        let mut start = self.command("pg_ctl");
+        start.args(["start", "--wait", "--silent", "--options", &options, "--log"]).arg(log).arg("--pgdata");
+        // Its output must not be piped: the server would hold the pipe open.
+        let started = start.arg(self.data()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        assert!(started.unwrap().success());
+    }
+
+    /// Stops the server as if its machine failed.
+    pub fn stop(&self) {
+        let mut stop = self.command("pg_ctl");
+        let stopped = stop.args(["stop", "--mode=immediate", "--silent", "--pgdata"]).arg(self.data()).status();
+        println!("PostgreSQL stopped: {stopped:?}");
     }
 
     fn data(&self) -> PathBuf {
@@ -112,10 +123,7 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        let data = self.data();
-        let stopped =
-            self.command("pg_ctl").args(["stop", "--mode=immediate", "--silent", "--pgdata"]).arg(data).status();
-        println!("PostgreSQL stopped: {stopped:?}");
+        self.stop();
     }
 }
 

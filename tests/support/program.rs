@@ -48,6 +48,12 @@ impl Shop {
         (Shop { folder, uri }, lake)
     }
 
+    /// An empty lake at a place of the caller's choice, still open. The program is told of it by its URI alone.
+    pub fn of(options: &LakeOptions, folder: TempDir) -> (Shop, Lake) {
+        let lake = Lake::open(options).unwrap();
+        (Shop { folder, uri: options.uri.clone() }, lake)
+    }
+
     /// Customers and their orders.
     pub fn new(catalog: Catalog) -> Shop {
         let (shop, lake) = Shop::made(catalog);
