@@ -60,15 +60,12 @@ fn syncs_on_postgres() {
     processes_sync_while_others_write(&server);
     several_lakes_and_a_schema_for_the_metadata(&server);
     #[cfg(feature = "failpoints")]
-    {
-        a_server_that_goes_away_leaves_the_view_whole(&server);
-        a_server_that_comes_back_in_time_is_waited_for(&server);
-    }
+    a_server_that_goes_away_leaves_the_view_whole(&server);
 }
 
 fn of_two_processes_exactly_one_applies(server: &Postgres) {
     let (shop, lake) = shop(server, "twice");
-    for round in 0..4 {
+    for round in 0..2 {
         run(&lake, &format!("INSERT INTO orders SELECT 100 * {round} + i, 1, i FROM range(10, 30) r(i)"));
         let both = [start(&shop, &["--format", "json", "sync"]), start(&shop, &["--format", "json", "sync"])];
         let outputs = both.map(|child| child.wait_with_output().unwrap());
@@ -90,7 +87,7 @@ fn processes_sync_while_others_write(server: &Postgres) {
                 let options = &options;
                 scope.spawn(move || {
                     let lake = Lake::open(options).unwrap();
-                    for round in 0..40 {
+                    for round in 0..20 {
                         let change = match (round + 3 * writer) % 7 {
                             0 | 1 => format!("INSERT INTO orders SELECT {round} + i, 1 + i % 3, i FROM range(15) r(i)"),
                             2 => format!("DELETE FROM orders WHERE id % 11 = {round} % 11"),
@@ -157,9 +154,9 @@ const LOST_AT: [&str; 4] = ["sync::after_begin", "sync::after_net_change", "sync
 
 /// Starts a sync that waits at a point, and returns once it waits.
 #[cfg(feature = "failpoints")]
-fn waiting_at(shop: &Shop, point: &str, milliseconds: u32) -> Child {
+fn waiting_at(shop: &Shop, point: &str) -> Child {
     let mut program = shop.program();
-    program.args(["sync", "sales"]).env("FAILPOINTS", format!("{point}=1*sleep({milliseconds})"));
+    program.args(["sync", "sales"]).env("FAILPOINTS", format!("{point}=1*sleep(2500)"));
     let child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     thread::sleep(std::time::Duration::from_millis(1_200));
     child
@@ -172,7 +169,7 @@ fn a_server_that_goes_away_leaves_the_view_whole(server: &Postgres) {
         let old = rows(&lake, "FROM sales");
         run(&lake, "DELETE FROM orders WHERE id = 1;\nINSERT INTO orders VALUES (9, 2, 9.5)");
         drop(lake);
-        let child = waiting_at(&shop, point, 2_500);
+        let child = waiting_at(&shop, point);
         server.stop();
         let output = child.wait_with_output().unwrap();
         let shown = format!("{point}\n{}", transcript(&["sync", "sales"], &output));
@@ -186,19 +183,4 @@ fn a_server_that_goes_away_leaves_the_view_whole(server: &Postgres) {
         shop.succeed(&["sync"]);
         assert_holds(&lake);
     }
-}
-
-#[cfg(feature = "failpoints")]
-fn a_server_that_comes_back_in_time_is_waited_for(server: &Postgres) {
-    let (shop, lake) = shop(server, "back");
-    run(&lake, "DELETE FROM orders WHERE id = 1;\nINSERT INTO orders VALUES (9, 2, 9.5)");
-    drop(lake);
-    let child = waiting_at(&shop, "sync::after_insert", 2_500);
-    server.stop();
-    server.run();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", transcript(&["sync", "sales"], &output));
-    let lake = shop.open();
-    shop.succeed(&["sync"]);
-    assert_holds(&lake);
 }

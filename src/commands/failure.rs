@@ -116,6 +116,7 @@ fn exit_of(error: &LakeError) -> Exit {
     match error {
         LakeError::NotFound { .. }
         | LakeError::Unreachable { .. }
+        | LakeError::Disconnected { .. }
         | LakeError::Locked { .. }
         | LakeError::CatalogVersion { .. }
         | LakeError::MissingExtension { .. } => Exit::Lake,
@@ -177,6 +178,7 @@ impl From<SyncError> for Failure {
         let exit = match &error {
             SyncError::NoTarget { .. } | SyncError::SourceNotYet { .. } => Exit::Usage,
             SyncError::Lake(source) => exit_of(source),
+            error if error.is_disconnection() => Exit::Lake,
             _ => Exit::ViewFailed,
         };
         match error {

@@ -20,6 +20,12 @@ pub enum LakeError {
         /// What DuckDB says.
         cause: String,
     },
+    /// The catalog's server went away.
+    #[error("the lake's catalog cannot be reached: {cause}")]
+    Disconnected {
+        /// What the server's client says.
+        cause: String,
+    },
     /// Another process or session holds the catalog.
     #[error("the lake's catalog is held by another process: {cause}")]
     Locked {
@@ -165,10 +171,26 @@ pub enum LakeError {
     },
 }
 
+/// How the client of PostgreSQL says that its server is gone, or not there yet.
+const LOST_CONNECTION: [&str; 7] = [
+    "no connection to the server",
+    "server closed the connection unexpectedly",
+    "terminating connection due to",
+    "the database system is starting up",
+    "the database system is shutting down",
+    "the database system is in recovery mode",
+    "Connection refused",
+];
+
 impl LakeError {
     /// Whether the same work may succeed when it is begun again.
     pub fn retryable(&self) -> bool {
-        matches!(self, Self::Conflict { .. } | Self::MovedOn { .. } | Self::Locked { .. })
+        matches!(self, Self::Conflict { .. } | Self::MovedOn { .. } | Self::Locked { .. } | Self::Disconnected { .. })
+    }
+
+    /// Whether nothing more can be done with the lake for now.
+    pub fn is_disconnection(&self) -> bool {
+        matches!(self, Self::Disconnected { .. })
     }
 
     /// Whether somebody asked for the work to stop.
@@ -187,6 +209,7 @@ impl LakeError {
                 "what stands before the colon is no kind of catalog: name it as ducklake:FILE, ducklake:sqlite:FILE or \
                  ducklake:postgres:…"
             }
+            Self::Disconnected { .. } => "nothing was left half done: sync again once the catalog's server runs",
             Self::Unreachable { .. } => "check that the server runs, and the host, port, database, user and password",
             Self::Locked { .. } => {
                 "a DuckDB-file catalog admits one process at a time: end the other one, or move the catalog to SQLite \
@@ -251,6 +274,11 @@ impl LakeError {
             .map_or(("", text), |(class, message)| if class.len() <= 40 { (class, message) } else { ("", text) });
         let message = message.trim().to_owned();
         let says = |fragment: &str| text.contains(fragment);
+        // The rest of such a message is the statement that DuckLake had sent.
+        let lost = LOST_CONNECTION.iter().find_map(|marker| text.find(marker));
+        if let Some(cause) = lost.and_then(|at| text.get(at..)) {
+            return Self::Disconnected { cause: cause.lines().next().unwrap_or_default().trim().to_owned() };
+        }
         if says("database is locked") || says("Could not set lock on file") || says("Unique file handle conflict") {
             return Self::Locked { cause: message };
         }
@@ -284,6 +312,7 @@ impl LakeError {
         let error = Self::from_engine(error, redactor);
         let message = match error {
             Self::Locked { .. } | Self::Interrupted | Self::Engine { .. } | Self::NoSnapshot { .. } => return error,
+            Self::Disconnected { cause } => return Self::Unreachable { uri, cause },
             other => other.to_string(),
         };
         if message.contains("creating a new DuckLake is explicitly disabled") {
@@ -329,6 +358,10 @@ mod tests {
         assert!(missing.is_missing_table() && !missing.retryable());
         let gone = "IO Error: Cannot open file \"/d/x.parquet\": No such file or directory";
         assert!(matches!(LakeError::from_message(gone), LakeError::VanishedFile { .. }));
+        let lost = "IO Error: Failed to prepare query \"SELECT 1\" (no result returned): no connection to the server\nLINE 2: x";
+        let lost = LakeError::from_message(lost);
+        assert!(lost.is_disconnection() && !lost.retryable());
+        assert_eq!(lost.to_string(), "the lake's catalog cannot be reached: no connection to the server");
         let expired = LakeError::from_message("Invalid Input Error: No snapshot found at version 99");
         assert_eq!(expired.to_string(), "snapshot 99 does not exist");
     }

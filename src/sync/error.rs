@@ -168,6 +168,16 @@ impl SyncError {
         }
     }
 
+    /// Whether the lake cannot be reached any more, so that the other views need not be tried.
+    pub fn is_disconnection(&self) -> bool {
+        match self {
+            SyncError::Lake(error) => error.is_disconnection(),
+            SyncError::Statement { source, .. } | SyncError::Term { source, .. } => source.is_disconnection(),
+            SyncError::View(error) => matches!(&**error, ViewError::Lake(error) if error.is_disconnection()),
+            _ => false,
+        }
+    }
+
     /// Whether somebody asked for the work to stop.
     pub fn is_interruption(&self) -> bool {
         match self {

@@ -28,7 +28,8 @@ pub struct SyncOptions {
     pub dry_run: bool,
 }
 
-/// Brings views up to date. An error of one view stands in its report; the others go on, unless it was interrupted.
+/// Brings views up to date. An error of one view stands in its report; the others go on, unless it was interrupted or
+/// the lake can no longer be reached.
 pub fn sync(lake: &Lake, options: &SyncOptions, observer: &dyn Observer) -> Result<Report, SyncError> {
     let repaired = if options.repair { repair_history(lake, options.dry_run)? } else { None };
     let overview = retrying(|| Overview::read(lake, options), SyncError::retryable, |_, _| {})?;
@@ -47,7 +48,7 @@ pub fn sync(lake: &Lake, options: &SyncOptions, observer: &dyn Observer) -> Resu
         let Some(view) = overview.views.get(id) else { continue };
         let name = view.name.to_string();
         observer.event(&Event::ViewStarted { view: &name });
-        let mut report = run.view(&overview, view);
+        let mut report = run.view(&overview, view)?;
         report.notes.extend(overview.notes.get(id).into_iter().flatten().cloned());
         observer.event(&Event::ViewFinished { report: &report });
         views.push(report);
@@ -205,24 +206,24 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Refreshes one view, or finds that there is nothing to do.
-    fn view(&mut self, overview: &Overview, view: &View) -> ViewReport {
+    fn view(&mut self, overview: &Overview, view: &View) -> Result<ViewReport, SyncError> {
         let started = Instant::now();
         let below = overview.graph.reads().get(&view.id).cloned().unwrap_or_default();
         if let Some(failed) = below.iter().find(|id| self.failed.contains(*id)) {
             let source_view = overview.views.get(failed).map_or_else(|| view.name.clone(), |view| view.name.clone());
             let error = SyncError::SourceNotRefreshed { view: view.name.clone(), source_view };
-            return self.failure(view, &error, started);
+            return Ok(self.failure(view, &error, started));
         }
         let forced = self.options.full || self.options.repair || self.options.to.is_some();
         if let (Some(source), true) = (below.iter().find(|id| self.written.contains(*id)), self.options.dry_run) {
             let source = overview.views.get(source).map_or_else(String::new, |view| view.name.to_string());
             self.written.insert(view.id.clone());
-            return follower_report(overview, view, &source, started);
+            return Ok(follower_report(overview, view, &source, started));
         }
         let quiet = overview.quiet.contains(&view.id) && below.iter().all(|id| !self.written.contains(id));
         if quiet && !forced {
             self.settle(&view.id, overview.target);
-            return quiet_report(overview, view, started);
+            return Ok(quiet_report(overview, view, started));
         }
         match self.refresh(overview, view) {
             Ok((report, stands_for)) => {
@@ -230,9 +231,10 @@ impl Run<'_> {
                 if report.strategy != Some(Method::Noop) {
                     self.written.insert(view.id.clone());
                 }
-                report
+                Ok(report)
             }
-            Err(error) => self.failure(view, &error, started),
+            Err(error) if error.is_disconnection() => Err(error),
+            Err(error) => Ok(self.failure(view, &error, started)),
         }
     }
 

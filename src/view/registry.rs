@@ -431,13 +431,27 @@ pub fn protect(transaction: &Transaction<'_>, tables: &[TableId]) -> Result<bool
     };
     let alias = identifier(transaction.alias());
     let mut changed = false;
-    // Where the lake itself keeps no rows in its catalog, each refresh would leave small files that nothing compacts.
-    for (key, value) in [("auto_compact", "false"), ("data_inlining_row_limit", "1000")] {
-        if !is_set(key, "schema", None) {
-            let schema = literal(SCHEMA);
-            transaction.execute(&format!("CALL {alias}.set_option('{key}', {value}, schema => {schema})"))?;
-            changed = true;
-        }
+    let schema = literal(SCHEMA);
+    if !is_set("auto_compact", "schema", None) {
+        transaction.execute(&format!("CALL {alias}.set_option('auto_compact', false, schema => {schema})"))?;
+        changed = true;
+    }
+    // Where the lake itself keeps no rows in its catalog, each refresh would leave small files that nothing compacts. Set
+    // for the schema, the option would make DuckLake 1.0 fail to commit a new table with rows.
+    let unset = transaction.query(&format!(
+        "SELECT t.table_name FROM {metadata}.ducklake_table t JOIN {metadata}.ducklake_schema s USING (schema_id) \
+         LEFT JOIN {metadata}.ducklake_metadata m \
+         ON m.scope = 'table' AND m.scope_id = t.table_id AND m.key = 'data_inlining_row_limit' \
+         WHERE s.schema_name = {schema} AND s.end_snapshot IS NULL AND t.end_snapshot IS NULL AND m.key IS NULL \
+         ORDER BY 1"
+    ))?;
+    for row in &unset.rows {
+        let [table] = row.as_slice() else { continue };
+        let table = literal(table.as_str()?);
+        transaction.execute(&format!(
+            "CALL {alias}.set_option('data_inlining_row_limit', 1000, schema => {schema}, table_name => {table})"
+        ))?;
+        changed = true;
     }
     for table in tables.iter().filter(|table| !is_set("auto_compact", "table", Some(table.0))) {
         let Some(table) = transaction.table_by_id(*table, transaction.snapshot())? else { continue };

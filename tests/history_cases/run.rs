@@ -640,7 +640,7 @@ impl Run<'_> {
                 (!said).then_some("it was recomputed for no known reason")
             }
             Some(Method::Incremental) => None,
-            None => Some("no strategy"),
+            Some(Method::Follows) | None => Some("no strategy"),
         };
         problem.map_or(Ok(()), |problem| Err(Stop::Failed(problem.to_owned())))
     }
