@@ -75,7 +75,8 @@ struct Explained<'a> {
 
 impl Answer for Explained<'_> {
     fn page(&self, page: &mut Page) {
-        let Explanation { view, rule, join, legs, terms, sql, reason, next, next_reason, notes, .. } = self.explanation;
+        let Explanation { view, rule, join, legs, terms, accumulators, sql, reason, next, next_reason, notes, .. } =
+            self.explanation;
         let how = match reason {
             Some(reason) => format!("recomputed, and the difference written. {reason}"),
             None => "maintained from changes".to_owned(),
@@ -108,6 +109,20 @@ impl Answer for Explained<'_> {
             for (number, term) in terms.iter().enumerate() {
                 page.paragraph(&format!("{:>3}  ", number + 1), "     ", &term_text(term));
             }
+        }
+        for accumulator in accumulators {
+            page.gap();
+            page.paragraph(
+                &format!("accumulator {}: ", accumulator.table),
+                "  ",
+                &format!("per {}", accumulator.groups.join(", ")),
+            );
+            let rows: Vec<Vec<String>> = accumulator
+                .measures
+                .iter()
+                .map(|it| vec![it.column.clone(), it.data_type.clone(), it.aggregate.clone()])
+                .collect();
+            page.table(&["column", "type", "kept for"], &rows);
         }
         if let (true, Some(sql)) = (self.sql, sql) {
             page.gap();

@@ -12,7 +12,7 @@
 //! - Source: rules for non-distributive operators by recomputation of affected groups, Gupta and Mumick, 1995.
 
 use super::construct::{by_keys, consolidated, distinct, negated, union_all, weighted};
-use super::{Derivation, NotIncremental, Term};
+use super::{AFFECTED_KEYS, Derivation, NotIncremental, Term};
 use crate::plan::expr::Expr;
 use crate::plan::rel::{Aggregate, Distinct, JoinKind, Rel, SetOperation, Window};
 
@@ -30,7 +30,7 @@ fn term(
     let (mut after, mut before) = (derivation.at_new(input), derivation.at_old(input));
     if !keys.is_empty() {
         let exprs: Vec<Expr> = keys.iter().map(|(_, expr)| expr.clone()).collect();
-        let affected = derivation.stage("affected_keys", distinct(consolidated(delta), keys));
+        let affected = derivation.stage(AFFECTED_KEYS, distinct(consolidated(delta), keys));
         after = by_keys(JoinKind::Semi, after, exprs.clone(), affected.clone());
         before = by_keys(JoinKind::Semi, before, exprs, affected);
     }

@@ -159,13 +159,17 @@ impl Derivation {
     pub(super) fn record(
         &mut self,
         accumulator: &Accumulator,
-        [old_rows, new_rows]: [&Rel; 2],
+        [groups, old_rows, new_rows]: [&Rel; 3],
         delta: Rel,
         after: Rel,
     ) {
         let step = |rel: &Rel| rel.scans().first().map_or_else(String::new, |scan| scan.table.clone());
-        let names =
-            AccumulatorChange { name: accumulator.name.clone(), old_rows: step(old_rows), new_rows: step(new_rows) };
+        let names = AccumulatorChange {
+            name: accumulator.name.clone(),
+            old_rows: step(old_rows),
+            new_rows: step(new_rows),
+            groups: step(groups),
+        };
         self.changes.set(accumulator.source(), Change::Mixed);
         self.accumulated.push(Accumulated { names, delta, after });
     }
@@ -201,6 +205,7 @@ impl Derivation {
             inner = inner.inputs()[0];
         }
         let name = match inner {
+            Rel::Scan(scan) if scan.catalog == ACCUMULATED => format!("accumulator {}", scan.table),
             Rel::Scan(scan) => Source::of(scan).to_string(),
             other => facts::operator_name(other),
         };

@@ -128,6 +128,9 @@ pub struct Step {
     pub rel: Rel,
 }
 
+/// How the names of steps begin that hold the keys of groups or partitions that are computed again.
+const AFFECTED_KEYS: &str = "affected_keys";
+
 /// The catalog name of scans that read a [`Step`].
 pub const STAGED: &str = "staged";
 
@@ -192,6 +195,12 @@ impl DeltaPlan {
     /// The terms over the view's innermost legs, for the account.
     pub fn account(&self) -> Vec<&Term> {
         self.stage_terms.iter().chain(&self.terms).filter(|term| !term.leg.whole).collect()
+    }
+
+    /// The steps that hold one row per group or partition that the change touched.
+    pub fn group_steps(&self) -> Vec<&str> {
+        let keys = self.steps.iter().map(|step| step.name.as_str()).filter(|name| name.starts_with(AFFECTED_KEYS));
+        self.accumulators.iter().map(|change| change.groups.as_str()).chain(keys).collect()
     }
 
     /// How many terms of the account read anything.
@@ -267,15 +276,28 @@ pub fn derive(rel: &Rel, accumulators: &[Accumulator], changes: &Changes) -> Res
     Ok(derivation.finish(terms, own_rows, sign, join.then_some(JoinMethod::Telescoping)))
 }
 
-/// Whether every node of `rel` has a delta rule, and its past can be computed again or is kept in the view; the first
-/// node in the way is named.
+/// Whether every node of `rel`, with the accumulator tables that [`accumulator::cut`] gives it, has a delta rule, and
+/// its past can be computed again or is kept; the first node in the way is named.
 pub fn check(rel: &Rel) -> Result<(), NotIncremental> {
-    let computed_again = own_rows::input(rel).unwrap_or(rel);
-    if let Some((operator, reason)) = ties::first_tie(computed_again) {
+    let (rel, accumulators) = accumulator::cut(rel.clone());
+    let computed_again = own_rows::input(&rel).unwrap_or(&rel);
+    let below = accumulators.iter().map(Accumulator::input);
+    if let Some((operator, reason)) = below.chain([computed_again]).find_map(ties::first_tie) {
         return Err(NotIncremental { operator, reason });
     }
-    let everything = facts::sources(rel).into_iter().map(|source| (source, Change::Mixed)).collect();
-    derive(rel, &[], &everything).map(|_| ())
+    derive(&rel, &accumulators, &all_changed(&rel, &accumulators)).map(|_| ())
+}
+
+/// How many terms the account has when every source changed.
+pub fn most_terms(rel: &Rel, accumulators: &[Accumulator]) -> usize {
+    derive(rel, accumulators, &all_changed(rel, accumulators)).map_or(0, |delta| delta.account().len())
+}
+
+/// All sources below `rel` and its accumulator tables changed.
+fn all_changed(rel: &Rel, accumulators: &[Accumulator]) -> Changes {
+    let below = accumulators.iter().flat_map(|accumulator| facts::sources(&accumulator.fill));
+    let own = facts::sources(rel).into_iter().filter(|source| source.catalog != ACCUMULATED);
+    own.chain(below).map(|source| (source, Change::Mixed)).collect()
 }
 
 fn contains_join(rel: &Rel) -> bool {

@@ -12,7 +12,7 @@
 //! - Source: Gupta and Mumick, Maintenance of Materialized Views (1995), recomputation of affected groups.
 
 use super::construct::{by_keys, consolidated, distinct, filter, project, weighted};
-use super::{Derivation, NotIncremental, Term};
+use super::{AFFECTED_KEYS, Derivation, NotIncremental, Term};
 use crate::plan::expr::Expr;
 use crate::plan::rel::{Aggregate, Distinct, Filter, JoinKind, Project, Rel, Window};
 
@@ -98,7 +98,7 @@ pub(super) fn terms(rel: &Rel, derivation: &mut Derivation) -> Result<Option<Rep
     };
     let named: Vec<(String, Expr)> =
         top.keys.iter().enumerate().map(|(at, (_, key))| (format!("key_{}", at + 1), key.clone())).collect();
-    let keys = derivation.stage("affected_keys", distinct(consolidated(delta), named));
+    let keys = derivation.stage(AFFECTED_KEYS, distinct(consolidated(delta), named));
     let exprs = top.keys.iter().map(|(_, key)| key.clone()).collect();
     let restricted = by_keys(JoinKind::Semi, derivation.at_new(input), exprs, keys.clone());
     let rows = filter(over(top.operator, restricted), top.predicates.to_vec());

@@ -58,7 +58,10 @@ fn damage_of(
     }
     let temporary = Temporary::default();
     let changes = changes_since(transaction, state)?;
-    let damage = damage::of_table(transaction, view, state, table, &changes, &temporary)?;
+    let mut damage = damage::of_table(transaction, view, state, table, &changes, &temporary)?;
+    if damage.is_none() {
+        damage = damage::of_accumulators(transaction, view, state, &changes, &temporary)?;
+    }
     temporary.clear(transaction)?;
     Ok(damage)
 }

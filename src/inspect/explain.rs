@@ -10,12 +10,16 @@ use crate::plan::Rel;
 use crate::plan::facts::{RuleKind, Source, rule_kind};
 use crate::plan::rel::State;
 use crate::sql;
+use crate::sync::accumulators::add_places;
 use crate::sync::forecast::{Forecast, forecast};
 use crate::sync::incremental::{places, temporary_relation};
 use crate::sync::temporary::Temporary;
 use crate::sync::window::{Window, changes_since, window};
 use crate::sync::{Method, SyncError};
-use crate::view::{View, ViewError, ViewName, ViewState, drift, meaning, redefinitions, registry};
+use crate::view::{
+    Accumulated, AccumulatorTable, Meaning, View, ViewError, ViewName, ViewState, drift, meaning, redefinitions,
+    registry, table_name,
+};
 
 /// A view's plan for a window; serialised, this is `plan --format json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,6 +34,8 @@ pub struct Explanation {
     pub legs: Vec<Leg>,
     /// The summands of the delta.
     pub terms: Vec<ExplainedTerm>,
+    /// The accumulator tables that are kept for the view's aggregates.
+    pub accumulators: Vec<ExplainedAccumulator>,
     /// The statements, with comments between them; null if the view has no delta.
     pub sql: Option<String>,
     /// Why the view has no delta and is recomputed.
@@ -44,6 +50,45 @@ pub struct Explanation {
     pub error: Option<String>,
     /// What the user can do about it.
     pub hint: Option<String>,
+}
+
+/// An accumulator table: what is kept per group, so that a group is finished from its change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExplainedAccumulator {
+    /// The table, as `schema.name`.
+    pub table: String,
+    /// What it is grouped by.
+    pub groups: Vec<String>,
+    /// Its other columns, and the aggregates that they are kept for.
+    pub measures: Vec<ExplainedMeasure>,
+}
+
+/// A column of an accumulator table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExplainedMeasure {
+    /// The column.
+    pub column: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub data_type: String,
+    /// The aggregate.
+    pub aggregate: String,
+}
+
+impl ExplainedAccumulator {
+    fn of(view: &View, table: &AccumulatorTable) -> ExplainedAccumulator {
+        let measures = table.columns.iter().zip(&table.keeps).skip(table.groups);
+        let measures = measures.map(|(column, aggregate)| ExplainedMeasure {
+            column: column.name.clone(),
+            data_type: column.stored_type.clone(),
+            aggregate: aggregate.clone(),
+        });
+        ExplainedAccumulator {
+            table: format!("{}.{}", registry::SCHEMA, table_name(&view.id, &table.name)),
+            groups: table.keeps[..table.groups].to_vec(),
+            measures: measures.collect(),
+        }
+    }
 }
 
 /// An input of the view.
@@ -107,8 +152,10 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
     let temporary = Temporary::default();
     let Forecast { method, reason: why, delta: derived } =
         forecast(&transaction, view, state.rows, &meaning, &windows, &temporary)?;
-    let rel = meaning.rel;
+    let Meaning { rel, kept, .. } = meaning;
     let notes = drift(&transaction, view, &redefinitions(&transaction, view.created)?)?;
+    let accumulators =
+        view.class.accumulators.iter().map(|table| ExplainedAccumulator::of(view, table)).collect::<Vec<_>>();
     let view_name = view.name.to_string();
     let rule = rel.as_ref().map(|rel| hardest(rel).word());
     Ok(match derived {
@@ -123,7 +170,8 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
                 .map(|term| leg(term, &transaction, &windows))
                 .collect(),
             terms: plan.account().into_iter().map(|term| explained(term, &plan, &transaction, &windows)).collect(),
-            sql: Some(text(&plan, &transaction, &windows)),
+            accumulators,
+            sql: Some(text(view, kept.as_ref(), &plan, &transaction, &windows)),
             reason: None,
             next: method,
             next_reason: why,
@@ -137,6 +185,7 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
             join: None,
             legs: windows.iter().map(table_leg).collect(),
             terms: Vec::new(),
+            accumulators,
             sql: rel.as_ref().map(|rel| crate::sync::recompute::printed(&transaction, rel, &windows)),
             reason: Some(reason),
             next: method,
@@ -200,7 +249,8 @@ fn leg(term: &Term, transaction: &Transaction<'_>, windows: &[Window]) -> Leg {
         [source] => find(source, transaction, windows),
         _ => None,
     };
-    let sources: Vec<String> = term.leg.sources.iter().map(ToString::to_string).collect();
+    let tables = term.leg.sources.iter().filter(|source| find(source, transaction, windows).is_some());
+    let sources: Vec<String> = tables.map(ToString::to_string).collect();
     Leg {
         table: match sources.as_slice() {
             [] => term.leg.name.clone(),
@@ -225,8 +275,17 @@ fn explained(term: &Term, plan: &DeltaPlan, transaction: &Transaction<'_>, windo
 }
 
 /// The statements of the delta in the order in which they are run.
-fn text(plan: &DeltaPlan, transaction: &Transaction<'_>, windows: &[Window]) -> String {
+fn text(
+    view: &View,
+    kept: Option<&Accumulated>,
+    plan: &DeltaPlan,
+    transaction: &Transaction<'_>,
+    windows: &[Window],
+) -> String {
     let mut places = places(transaction, windows, &|source| Some(format!("ivm_{}_delta", source.table)));
+    if let Some(kept) = kept {
+        add_places(transaction, &view.id, kept, &mut places);
+    }
     let mut statements = Vec::new();
     for step in &plan.steps {
         places.set_staged(&step.name, temporary_relation(format!("ivm_{}", step.name)));

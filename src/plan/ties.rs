@@ -4,6 +4,7 @@
 use super::expr::{Expr, SortKey};
 use super::facts::operator_name;
 use super::rel::{Aggregate, AggregateCall, FrameUnit, JoinKind, Rel, Window, WindowCall};
+use super::storage::is_inexact;
 use super::types::DataType;
 
 /// The first operator in `rel` whose result may differ between two runs over the same tables, with the reason.
@@ -81,7 +82,27 @@ const EXACT_AGGREGATES: [&str; 26] = [
     "fsum",
 ];
 
+/// Aggregates that list or take rows in the order that is asked for.
+const ORDERED_AGGREGATES: [&str; 9] =
+    ["any_value", "array_agg", "arbitrary", "first", "group_concat", "last", "list", "listagg", "string_agg"];
+
+/// Does the `ORDER BY` inside the call name all that it takes from a row, so that rows that tie are alike to it?
+fn is_ordered(call: &AggregateCall) -> bool {
+    let named = |argument: &Expr| {
+        let constant = argument.columns().is_empty();
+        let text = matches!(argument.data_type(), DataType::Varchar { collation: Some(_) });
+        constant || (!text && call.order_by.iter().any(|key| key.expr == *argument))
+    };
+    ORDERED_AGGREGATES.contains(&call.name.as_str())
+        && !call.order_by.is_empty()
+        && call.arguments.iter().all(named)
+        && !call.arguments.iter().any(|argument| is_inexact(&argument.data_type()))
+}
+
 fn aggregate_tie(call: &AggregateCall) -> Option<String> {
+    if is_ordered(call) {
+        return None;
+    }
     if !EXACT_AGGREGATES.contains(&call.name.as_str()) {
         return Some(format!("{} may depend on the order of its rows", call.name));
     }

@@ -42,7 +42,8 @@ mod same_meaning;
 pub use names::quoted;
 pub use same_meaning::{Difference, same_meaning};
 
-use crate::plan::rel::{Rel, Scan};
+use crate::plan::expr::Expr;
+use crate::plan::rel::{AggregateCall, Column, Rel, Scan};
 
 /// A relation in a `FROM` clause.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +82,20 @@ impl Relations for Current {
 /// Prints `rel` as one `SELECT` statement. Its columns have the names of the plan's outermost columns, made unique.
 pub fn render(rel: &Rel, relations: &dyn Relations) -> String {
     nodes::Printer::new(relations).statement(rel)
+}
+
+/// `expr` over `columns` as a person would write it, to be read and not to be run.
+pub fn expression_text(expr: &Expr, columns: &[Column]) -> String {
+    exprs::Columns::new(&plain_names(columns)).top(expr)
+}
+
+/// `call` over `columns` as a person would write it, to be read and not to be run.
+pub fn aggregate_text(call: &AggregateCall, columns: &[Column]) -> String {
+    calls::aggregate(call, exprs::Columns::new(&plain_names(columns)))
+}
+
+fn plain_names(columns: &[Column]) -> Vec<String> {
+    columns.iter().map(|column| column.name.clone()).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Writing a consolidated delta to a view's table: at most one DELETE and then one INSERT.
+//! Writing a consolidated delta to a view's table or one of its accumulator tables: at most one DELETE and then one
+//! INSERT.
 //!
 //! Two statements that change the same file in one transaction make DuckLake's change feed wrong for its readers
 //! (format 1.0), and a row may stand in the table many times. So the rows to delete are found first, as positions in
@@ -11,7 +12,27 @@ use super::rows::{column_of, equal_row, keys, names, same_row};
 use super::temporary::{Temporary, qualified};
 use crate::lake::{LakeError, Transaction, Value, identifier, literal};
 use crate::plan::WEIGHT;
-use crate::view::{View, ViewColumn};
+use crate::view::{ViewColumn, ViewName};
+
+/// A table of a view's: its own, or an accumulator table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target<'a> {
+    /// The view, for messages.
+    pub view: &'a ViewName,
+    /// The table, as a FROM item.
+    pub table: &'a str,
+    /// Its columns.
+    pub columns: &'a [ViewColumn],
+    /// How many of the first ones tell its rows apart; `None` if rows may repeat.
+    pub key: Option<usize>,
+}
+
+impl Target<'_> {
+    /// The columns by which a row is found.
+    fn matched(&self) -> &[ViewColumn] {
+        self.columns.get(..self.key.unwrap_or(self.columns.len())).unwrap_or(self.columns)
+    }
+}
 
 /// A delta that is ready to be written.
 #[derive(Debug, Clone)]
@@ -27,6 +48,11 @@ pub(crate) struct StagedDelta {
 }
 
 impl StagedDelta {
+    /// Does no row come or go?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.inserted == 0 && self.deleted == 0
+    }
+
     /// Counts what `table` holds.
     pub(crate) fn count(transaction: &Transaction<'_>, table: String) -> Result<StagedDelta, LakeError> {
         let weight = identifier(WEIGHT);
@@ -83,36 +109,38 @@ pub(crate) enum Match {
     Rewrite { table: String },
 }
 
-/// Finds the rows that `delta` takes away from the table `target`.
+/// Finds the rows that `delta` takes away from `target`.
 pub(crate) fn find(
     transaction: &Transaction<'_>,
-    view: &View,
-    target: &str,
+    target: Target<'_>,
     delta: &StagedDelta,
     temporary: &Temporary,
 ) -> Result<Match, SyncError> {
     if delta.deleted == 0 {
         return Ok(Match::Nothing);
     }
-    let address = RowAddress::of(&view.columns);
+    let address = RowAddress::of(target.columns);
     if address == RowAddress::None {
-        return rewrite(transaction, view, target, delta, temporary);
+        return rewrite(transaction, target, delta, temporary);
     }
-    let table = temporary.name("match");
-    let columns = address.columns();
-    let bounds = bounds(transaction, view, delta)?;
-    let sql = format!(
-        "CREATE TEMP TABLE {} AS {}",
-        identifier(&table),
-        matching(&view.columns, columns, &format!("{target}{bounds}"), &qualified(&delta.table))
-    );
-    transaction.execute(&sql)?;
-    let (found, files) = matched(transaction, address, &qualified(&table))?;
-    if found != delta.deleted {
-        return Err(SyncError::RowsMissing { view: view.name.clone(), expected: delta.deleted, found });
+    let (columns, bounds) = (address.columns(), bounds(transaction, target.matched(), delta)?);
+    let (table, rows) = (format!("{}{bounds}", target.table), qualified(&delta.table));
+    let mut attempts = vec![matching(target.matched(), columns, &table, &rows)];
+    if target.matched().iter().any(|column| tolerance(column).is_some()) {
+        attempts.push(matching_nearly(target.matched(), columns, &table, &rows));
     }
-    let condition = format!("{files}({columns}) IN (SELECT {columns} FROM {})", qualified(&table));
-    Ok(Match::Rows { condition })
+    let mut found = 0;
+    for sql in attempts {
+        let table = temporary.name("match");
+        transaction.execute(&format!("CREATE TEMP TABLE {} AS {sql}", identifier(&table)))?;
+        let (count, files) = matched(transaction, address, &qualified(&table))?;
+        if count == delta.deleted {
+            let condition = format!("{files}({columns}) IN (SELECT {columns} FROM {})", qualified(&table));
+            return Ok(Match::Rows { condition });
+        }
+        found = found.max(count);
+    }
+    Err(SyncError::RowsMissing { view: target.view.clone(), expected: delta.deleted, found })
 }
 
 /// Up to so many files are named in a statement, so that DuckLake opens no others.
@@ -135,6 +163,41 @@ fn matched(transaction: &Transaction<'_>, address: RowAddress, rows: &str) -> Re
     let names = files.iter().map(|file| file.as_str().map(literal)).collect::<Result<Vec<_>, _>>()?;
     let condition = if names.is_empty() { String::new() } else { format!("filename IN ({}) AND ", names.join(", ")) };
     Ok((count, condition))
+}
+
+/// How far two floating-point numbers may be apart, relative to the larger, and still be the same one: DuckLake keeps a
+/// few rows in its catalog by way of decimal literals, whose conversion can be off in the last digit (DuckLake d8a1881e,
+/// format 1.0).
+fn tolerance(column: &ViewColumn) -> Option<&'static str> {
+    match column.stored_type.as_str() {
+        "DOUBLE" => Some("4.5e-16::DOUBLE"),
+        "FLOAT" => Some("2.4e-7::FLOAT"),
+        _ => None,
+    }
+}
+
+/// As [`matching`], where floating-point numbers need only be as near as [`tolerance`] says. Each row of the table stands
+/// for at most one row of the delta, the very same one if there is such a one.
+fn matching_nearly(columns: &[ViewColumn], address: &str, target: &str, delta: &str) -> String {
+    let (rows, weight) = (names(columns), identifier(WEIGHT));
+    let conditions = columns.iter().map(|column| {
+        let (held, gone) = (column_of("v", column), column_of("g", column));
+        let equal = format!("{held} IS NOT DISTINCT FROM {gone}");
+        tolerance(column).map_or(equal.clone(), |tolerance| {
+            format!("({equal} OR abs({held} - {gone}) <= {tolerance} * greatest(abs({held}), abs({gone})))")
+        })
+    });
+    let of_v = address.replace(", ", ", v.");
+    format!(
+        "WITH gone AS MATERIALIZED (SELECT {rows}, {weight}, row_number() OVER () AS id FROM {delta} WHERE {weight} < 0), \
+         pairs AS (SELECT v.{of_v}, g.id, g.{weight} AS weight, {} AS same \
+         FROM (SELECT {rows}, {address} FROM {target}) AS v JOIN gone AS g ON {}), \
+         chosen AS (SELECT *, row_number() OVER (PARTITION BY id ORDER BY same DESC, {address}) AS copy FROM pairs \
+         QUALIFY row_number() OVER (PARTITION BY {address} ORDER BY same DESC, id) = 1) \
+         SELECT {address} FROM chosen WHERE copy <= -weight",
+        same_row("v", "g", columns),
+        conditions.collect::<Vec<_>>().join(" AND "),
+    )
 }
 
 /// The addresses of the rows of `target` that the negative rows of `delta` take away. Copies of the very same row come
@@ -172,8 +235,8 @@ fn matching(columns: &[ViewColumn], address: &str, target: &str, delta: &str) ->
 }
 
 /// A condition that every row to delete fulfils and that DuckLake can skip files by; empty if there is none.
-fn bounds(transaction: &Transaction<'_>, view: &View, delta: &StagedDelta) -> Result<String, LakeError> {
-    let ordered: Vec<&ViewColumn> = view.columns.iter().filter(|column| is_ordered(&column.stored_type)).collect();
+fn bounds(transaction: &Transaction<'_>, columns: &[ViewColumn], delta: &StagedDelta) -> Result<String, LakeError> {
+    let ordered: Vec<&ViewColumn> = columns.iter().filter(|column| is_ordered(&column.stored_type)).collect();
     if ordered.is_empty() {
         return Ok(String::new());
     }
@@ -223,18 +286,18 @@ fn is_ordered(stored_type: &str) -> bool {
 /// The whole content after the delta, for a table whose rows have no address.
 fn rewrite(
     transaction: &Transaction<'_>,
-    view: &View,
-    target: &str,
+    target: Target<'_>,
     delta: &StagedDelta,
     temporary: &Temporary,
 ) -> Result<Match, SyncError> {
     let table = temporary.name("rewrite");
-    let (columns, weight) = (names(&view.columns), identifier(WEIGHT));
+    let (columns, weight) = (names(target.columns), identifier(WEIGHT));
     let both = format!(
-        "(SELECT {columns}, CAST(1 AS BIGINT) AS {weight} FROM {target} UNION ALL SELECT {columns}, {weight} FROM {})",
+        "(SELECT {columns}, CAST(1 AS BIGINT) AS {weight} FROM {} UNION ALL SELECT {columns}, {weight} FROM {})",
+        target.table,
         qualified(&delta.table)
     );
-    let sql = super::rows::consolidated(&both, &view.columns, WEIGHT);
+    let sql = super::rows::consolidated(&both, target.columns, WEIGHT);
     transaction.execute(&format!("CREATE TEMP TABLE {} AS {sql}", identifier(&table)))?;
     let missing = transaction
         .query_value(&format!(
@@ -243,54 +306,47 @@ fn rewrite(
         ))?
         .as_u64()?;
     if missing > 0 {
-        let (view, expected) = (view.name.clone(), delta.deleted);
+        let (view, expected) = (target.view.clone(), delta.deleted);
         return Err(SyncError::RowsMissing { view, expected, found: expected.saturating_sub(missing) });
     }
     Ok(Match::Rewrite { table })
 }
 
-/// Writes `delta` to the table `target`.
+/// Writes `delta` to `target`.
 pub(crate) fn write(
     transaction: &Transaction<'_>,
-    view: &View,
-    target: &str,
+    target: Target<'_>,
     delta: &StagedDelta,
     found: &Match,
 ) -> Result<(), SyncError> {
     match found {
         Match::Nothing => {}
         Match::Rows { condition } => {
-            let deleted = transaction.execute(&format!("DELETE FROM {target} WHERE {condition}"))?;
+            let deleted = transaction.execute(&format!("DELETE FROM {} WHERE {condition}", target.table))?;
             if deleted != delta.deleted {
-                let (view, expected) = (view.name.clone(), delta.deleted);
+                let (view, expected) = (target.view.clone(), delta.deleted);
                 return Err(SyncError::RowsMissing { view, expected, found: deleted });
             }
         }
         Match::Rewrite { table } => {
-            transaction.execute(&format!("DELETE FROM {target}"))?;
+            transaction.execute(&format!("DELETE FROM {}", target.table))?;
             pass!("after_delete");
-            insert(transaction, view, target, table, u64::MAX)?;
+            insert(transaction, target, table, u64::MAX)?;
             pass!("after_insert");
             return Ok(());
         }
     }
     pass!("after_delete");
     if delta.inserted > 0 {
-        insert(transaction, view, target, &delta.table, delta.largest)?;
+        insert(transaction, target, &delta.table, delta.largest)?;
     }
     pass!("after_insert");
     Ok(())
 }
 
 /// Inserts the rows of a temporary table, each as often as its positive weight says.
-fn insert(
-    transaction: &Transaction<'_>,
-    view: &View,
-    target: &str,
-    table: &str,
-    largest: u64,
-) -> Result<(), LakeError> {
-    let (columns, weight, rows) = (names(&view.columns), identifier(WEIGHT), qualified(table));
+fn insert(transaction: &Transaction<'_>, target: Target<'_>, table: &str, largest: u64) -> Result<(), LakeError> {
+    let (columns, weight, rows) = (names(target.columns), identifier(WEIGHT), qualified(table));
     let selected = if largest == 1 {
         format!("SELECT {columns} FROM {rows} WHERE {weight} > 0")
     } else {
@@ -298,22 +354,20 @@ fn insert(
             "SELECT {columns} FROM (SELECT {columns}, unnest(range({weight})) AS {weight} FROM {rows} WHERE {weight} > 0)"
         )
     };
-    transaction.execute(&format!("INSERT INTO {target} ({columns}) {selected}"))?;
+    transaction.execute(&format!("INSERT INTO {} ({columns}) {selected}", target.table))?;
     Ok(())
 }
 
 /// Replaces all rows of `target` by those of the temporary table `rows`; says how many came and went.
-pub(crate) fn replace(
-    transaction: &Transaction<'_>,
-    view: &View,
-    target: &str,
-    rows: &str,
-) -> Result<(u64, u64), LakeError> {
-    let deleted = transaction.execute(&format!("DELETE FROM {target}"))?;
+pub(crate) fn replace(transaction: &Transaction<'_>, target: Target<'_>, rows: &str) -> Result<(u64, u64), LakeError> {
+    let deleted = transaction.execute(&format!("DELETE FROM {}", target.table))?;
     pass!("after_delete");
-    let columns = names(&view.columns);
-    let inserted =
-        transaction.execute(&format!("INSERT INTO {target} ({columns}) SELECT {columns} FROM {}", qualified(rows)))?;
+    let columns = names(target.columns);
+    let inserted = transaction.execute(&format!(
+        "INSERT INTO {} ({columns}) SELECT {columns} FROM {}",
+        target.table,
+        qualified(rows)
+    ))?;
     pass!("after_insert");
     Ok((inserted, deleted))
 }

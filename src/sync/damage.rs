@@ -1,11 +1,11 @@
-//! What has happened to a view's own table and state without us. A refresh stops before it; a repair rebuilds what it
+//! What has happened to a view's own tables and state without us. A refresh stops before it; a repair rebuilds what it
 //! finds, and nothing else.
 
 use super::SyncError;
 use super::temporary::Temporary;
 use super::window::has_changed;
-use crate::lake::{LakeError, LastChanges, NetChangeRequest, SnapshotId, TableIdentity, Transaction};
-use crate::view::{Binding, View, ViewError, ViewName, ViewState, registry, resolve};
+use crate::lake::{LakeError, LastChanges, NetChangeRequest, SnapshotId, TableId, TableIdentity, Transaction};
+use crate::view::{Binding, View, ViewError, ViewName, ViewState, registry, resolve, standing, table_name};
 
 /// What was done to a view.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,15 @@ pub enum Damage {
         /// Rows that went.
         deleted: u64,
     },
+    /// Someone else changed an accumulator table.
+    Accumulator {
+        /// The table, in the registry's schema.
+        table: String,
+        /// The view's last own commit.
+        since: SnapshotId,
+        /// What was done to it.
+        detail: String,
+    },
 }
 
 impl std::fmt::Display for Damage {
@@ -46,6 +55,13 @@ impl std::fmt::Display for Damage {
                 f,
                 "someone else wrote to its table after snapshot {since} ({inserted} rows inserted, {deleted} deleted)"
             ),
+            Damage::Accumulator { table, since, detail } => {
+                write!(
+                    f,
+                    "someone else changed its table {}.{table} after snapshot {since}: {detail}",
+                    registry::SCHEMA
+                )
+            }
         }
     }
 }
@@ -66,7 +82,7 @@ impl Damage {
 
     /// Can the view not be read as what it is?
     pub(crate) fn breaks(&self) -> bool {
-        !matches!(self, Damage::ForeignWrite { .. })
+        !matches!(self, Damage::ForeignWrite { .. } | Damage::Accumulator { .. })
     }
 }
 
@@ -91,12 +107,42 @@ pub(crate) fn of_table(
         return Ok(Some(Damage::Columns { detail }));
     }
     let (inserted, deleted) = if transaction.snapshot_exists(since)? {
-        foreign_rows(transaction, table, since, temporary)?
+        foreign_rows(transaction, table.id, since, temporary)?
     } else {
         let rows = transaction.count_at(table, current)?;
         (rows.saturating_sub(state.rows), state.rows.saturating_sub(rows))
     };
     Ok(((inserted, deleted) != (0, 0)).then_some(Damage::ForeignWrite { since, inserted, deleted }))
+}
+
+/// What was done to the accumulator tables of a view whose state is `state`.
+pub(crate) fn of_accumulators(
+    transaction: &Transaction<'_>,
+    view: &View,
+    state: &ViewState,
+    changes: &LastChanges,
+    temporary: &Temporary,
+) -> Result<Option<Damage>, SyncError> {
+    if view.class.accumulators.is_empty() {
+        return Ok(None);
+    }
+    let (since, current) = (state.landed, transaction.snapshot());
+    let standing = standing(transaction, &view.id)?;
+    for table in &view.class.accumulators {
+        let found = standing.iter().find(|standing| standing.name == table.name);
+        let detail = match found {
+            None => "it is gone".to_owned(),
+            Some(found) if found.made > since => "it was made anew".to_owned(),
+            Some(found) if !has_changed(transaction, changes, found.id, since, current)? => continue,
+            Some(_) if !transaction.snapshot_exists(since)? => "rows of it may have changed".to_owned(),
+            Some(found) => match foreign_rows(transaction, found.id, since, temporary)? {
+                (0, 0) => continue,
+                (inserted, deleted) => format!("{inserted} rows inserted, {deleted} deleted"),
+            },
+        };
+        return Ok(Some(Damage::Accumulator { table: table_name(&view.id, &table.name), since, detail }));
+    }
+    Ok(None)
 }
 
 /// What was done to the state itself: it can be read, and yet was not written by us.
@@ -147,22 +193,22 @@ fn other_columns(
     Ok((!names.is_empty()).then(|| format!("{} changed", names.join(", "))))
 }
 
-/// The net change of a view's table since our own last commit: all of it is someone else's.
+/// The net change of one of the view's tables since our own last commit: all of it is someone else's.
 fn foreign_rows(
     transaction: &Transaction<'_>,
-    table: &TableIdentity,
+    table: TableId,
     since: SnapshotId,
     temporary: &Temporary,
 ) -> Result<(u64, u64), LakeError> {
     let current = transaction.snapshot();
     let columns: Vec<_> = transaction
-        .columns(table.id, current)?
+        .columns(table, current)?
         .into_iter()
         .filter(|column| column.parent.is_none())
         .map(|column| (column.id, column.name))
         .collect();
     let into = temporary.name("foreign");
-    let request = NetChangeRequest { table: table.id, from: since, to: current, columns: &columns, into: &into };
+    let request = NetChangeRequest { table, from: since, to: current, columns: &columns, into: &into };
     let change = transaction.stage_net_change(&request)?;
     Ok((change.inserted, change.deleted))
 }

@@ -2,7 +2,7 @@
 
 /// All points, in the order in which a refresh passes them. Between any two of them a crash must leave the lake as it
 /// was before the refresh; from the last one on, as after it.
-pub const POINTS: [&str; 11] = [
+pub const POINTS: [&str; 12] = [
     "sync::after_begin",
     "sync::after_windows",
     "sync::after_net_change",
@@ -10,6 +10,7 @@ pub const POINTS: [&str; 11] = [
     "sync::after_match",
     "sync::after_delete",
     "sync::after_insert",
+    "sync::after_accumulators",
     "sync::after_state",
     "sync::after_history",
     "sync::before_commit",

@@ -11,7 +11,7 @@ use super::window::Window;
 use super::{Event, Progress, SyncError};
 use crate::delta::{Change, DeltaPlan, derive};
 use crate::lake::{SnapshotId, Transaction};
-use crate::view::{Meaning, Strategy, View};
+use crate::view::{Accumulated, Meaning, Strategy, View};
 
 /// What a refresh would do.
 #[derive(Debug)]
@@ -50,6 +50,9 @@ pub(crate) fn forecast(
         windows.iter().filter(|window| window.changed).map(|window| (window.key(transaction.alias()), Change::Mixed))
     };
     let (method, reason) = match choice {
+        Choice::Incremental { .. } if meaning.kept(view)?.is_none() => {
+            (Method::Recompute, Some(super::OTHER_LAYOUT.to_owned()))
+        }
         Choice::Noop => (Method::Noop, None),
         Choice::Recompute { reason } => (Method::Recompute, reason),
         Choice::Full { reason } => (Method::Full, reason),
@@ -60,13 +63,16 @@ pub(crate) fn forecast(
             let name = view.name.to_string();
             let progress = Progress { view: &name, observer: &|_: &Event<'_>| {} };
             let net = stage_net_changes(transaction, windows, &is_whole, temporary, &progress)?;
-            return over_net_changes(transaction, view, rows, meaning, windows, &net);
+            return over_net_changes(transaction, view, rows, meaning.kept(view)?, windows, &net);
         }
     };
-    let delta = match (&view.class.obstacle, &meaning.rel) {
-        (Some(obstacle), _) => Err(obstacle.to_string()),
-        (None, Some(rel)) => derive(rel, &[], &assumed().collect()).map_err(|none| none.to_string()),
-        (None, None) => Err("its plan cannot be decoded".to_owned()),
+    let delta = match (&view.class.obstacle, &meaning.rel, &meaning.kept) {
+        (Some(obstacle), _, _) => Err(obstacle.to_string()),
+        (None, Some(_), Some(kept)) => {
+            derive(&kept.rel, &kept.accumulators, &assumed().collect()).map_err(|none| none.to_string())
+        }
+        (None, Some(_), None) => Err(super::OTHER_LAYOUT.to_owned()),
+        (None, None, _) => Err("its plan cannot be decoded".to_owned()),
     };
     Ok(Forecast { method, reason, delta })
 }
@@ -75,15 +81,15 @@ fn over_net_changes(
     transaction: &Transaction<'_>,
     view: &View,
     rows: u64,
-    meaning: &Meaning,
+    kept: Option<&Accumulated>,
     windows: &[Window],
     net: &NetChanges,
 ) -> Result<Forecast, SyncError> {
-    let Some(rel) = &meaning.rel else {
-        let reason = "its plan cannot be decoded".to_owned();
+    let Some(kept) = kept else {
+        let reason = super::OTHER_LAYOUT.to_owned();
         return Err(SyncError::NotIncremental { view: view.name.clone(), reason });
     };
-    let delta = derive(rel, &[], &net.changes)
+    let delta = derive(&kept.rel, &kept.accumulators, &net.changes)
         .map_err(|none| SyncError::NotIncremental { view: view.name.clone(), reason: none.to_string() })?;
     let dearer = if view.strategy == Strategy::Auto {
         choice::dearer_than_recompute(transaction.alias(), windows, net, &delta, rows)

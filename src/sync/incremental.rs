@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::accumulators::{self, AccumulatorWrites};
 use super::apply::StagedDelta;
 use super::event::Step;
 use super::relations::Places;
@@ -16,7 +17,7 @@ use crate::plan::facts::Source;
 use crate::plan::rel::State;
 use crate::plan::{Column, Rel, WEIGHT};
 use crate::sql::{self, Relation};
-use crate::view::{View, stored_with_weight};
+use crate::view::{Accumulated, View, stored_with_weight};
 
 /// A state of a table that more than one term reads is read once if it has no more rows than this; what is larger is
 /// left to the terms, each of which may skip most of it.
@@ -130,16 +131,48 @@ pub(crate) struct Staging<'a> {
     pub progress: &'a Progress<'a>,
 }
 
+/// What a refresh is about to write.
+pub(crate) struct Staged {
+    /// To the view's table.
+    pub delta: StagedDelta,
+    /// To its accumulator tables.
+    pub accumulators: AccumulatorWrites,
+    /// How many groups and partitions changed, or had to be looked at.
+    pub groups: u64,
+}
+
 impl Staging<'_> {
-    /// The delta of the view, whose rows stand in the table `target`, consolidated, in a temporary table.
-    pub(crate) fn stage_delta(&self, view: &View, target: &str, plan: &DeltaPlan) -> Result<StagedDelta, SyncError> {
+    /// The delta of the view, whose rows stand in the table `target`, and what it does to its accumulators.
+    pub(crate) fn stage(
+        &self,
+        view: &View,
+        target: &str,
+        plan: &DeltaPlan,
+        kept: &Accumulated,
+    ) -> Result<Staged, SyncError> {
+        let (transaction, net) = (self.transaction, self.net);
         let statement = |error| SyncError::Statement { view: view.name.clone(), source: Box::new(error) };
-        let net = self.net;
-        let mut places =
-            places(self.transaction, self.windows, &|source| net.tables.get(source).map(|change| change.table.clone()));
+        let delta_table = |source: &Source| net.tables.get(source).map(|change| change.table.clone());
+        let mut places = places(transaction, self.windows, &delta_table);
+        accumulators::add_places(transaction, &view.id, kept, &mut places);
         self.stage_states(plan, &mut places).map_err(statement)?;
         self.stage_steps(view, plan, &mut places)?;
-        let raw = self.run_terms(view, plan, &places)?;
+        let delta = self.stage_delta(view, target, plan, &places)?;
+        let accumulators = accumulators::stage_changes(transaction, view, kept, plan, &places, self.temporary)?;
+        let groups = accumulators::groups_touched(transaction, plan, &places).map_err(statement)?;
+        Ok(Staged { delta, accumulators, groups })
+    }
+
+    /// The delta of the view, consolidated, in a temporary table.
+    fn stage_delta(
+        &self,
+        view: &View,
+        target: &str,
+        plan: &DeltaPlan,
+        places: &Places,
+    ) -> Result<StagedDelta, SyncError> {
+        let statement = |error| SyncError::Statement { view: view.name.clone(), source: Box::new(error) };
+        let raw = self.run_terms(view, plan, places)?;
         if let Some(own) = &plan.own_rows {
             let keys = plan.steps.iter().find(|step| step.name == own.keys);
             let keys = keys.map(|step| (places.staged(&step.name), step.rel.columns()));

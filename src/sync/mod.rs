@@ -15,9 +15,11 @@
 //! | `forecast` | the same choice, for whoever only asks |
 //! | `incremental` | net changes and terms into a consolidated delta |
 //! | `recompute` | the query's rows and their difference to the view's |
+//! | `accumulators` | the groups of a delta into the view's accumulator tables, or all groups again |
 //! | `apply`, `rows` | at most one DELETE, then one INSERT, by content |
 //! | [`report`], [`event`] | what is told afterwards and meanwhile |
 
+pub(crate) mod accumulators;
 mod apply;
 mod choice;
 pub(crate) mod damage;
@@ -44,6 +46,9 @@ pub use run::{SyncOptions, sync};
 
 /// Why nothing is done for a table that did change.
 pub(crate) const NOTHING_USED: &str = "only maintenance or unused columns";
+
+/// Why a view with accumulator tables is recomputed although it is maintained from changes.
+pub(crate) const OTHER_LAYOUT: &str = "its accumulator tables were made by another version";
 
 /// Tells of the steps of one view's refresh.
 pub(crate) struct Progress<'a> {

@@ -1,6 +1,7 @@
 //! Running the view's own query at the target and finding what differs from the view's rows.
 
 use super::SyncError;
+use super::accumulators::Filled;
 use super::apply::StagedDelta;
 use super::incremental::places;
 use super::rows::{consolidated, names};
@@ -9,8 +10,8 @@ use super::window::{Misfit, Window};
 use crate::lake::{LakeError, SnapshotId, Transaction, identifier};
 use crate::plan::rel::State;
 use crate::plan::{Rel, WEIGHT};
-use crate::sql;
-use crate::view::{Bound, Meaning, View, bind, comparable, stored};
+use crate::sql::{self, Relations};
+use crate::view::{Accumulated, Bound, Class, Meaning, View, ViewColumn, bind, comparable, stored};
 
 /// The query that gives the view's rows at the target.
 #[derive(Debug)]
@@ -105,7 +106,7 @@ fn bound_anew(
     }
     let bound = bind(transaction, &view.name, &view.sql)
         .map_err(|error| broken(format!("{misfit}, and the query no longer binds: {error}")))?;
-    let names = |columns: &[crate::view::ViewColumn]| columns.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
+    let names = |columns: &[ViewColumn]| columns.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
     if names(&bound.columns) != names(&view.columns) {
         return Err(broken(format!("{misfit}, and the query now returns other columns")));
     }
@@ -128,10 +129,74 @@ fn bound_anew(
     Ok(Query { sql: view.sql.clone(), rebound: Some(Box::new(bound)) })
 }
 
+/// A view's content, computed anew.
+#[derive(Debug)]
+pub(crate) struct Recomputed {
+    /// The query that says what it is.
+    pub query: Query,
+    /// The plan over the accumulator tables that the view is to have.
+    pub kept: Option<Accumulated>,
+    /// The temporary table with the view's rows.
+    pub rows: String,
+    /// The accumulator tables' rows.
+    pub filled: Filled,
+}
+
+impl Recomputed {
+    /// The columns of the view's table.
+    pub(crate) fn columns<'a>(&'a self, view: &'a View) -> &'a [ViewColumn] {
+        self.query.rebound.as_ref().map_or(&view.columns, |bound| &bound.columns)
+    }
+
+    /// What the registry should say of the view, and its plan if that is another one; `None` if it says so already.
+    pub(crate) fn entry(&self, view: &View) -> Option<(Class, Option<&serde_json::Value>)> {
+        let accumulators = self.kept.as_ref().map_or_else(Vec::new, |kept| kept.tables.clone());
+        let rebound = self.query.rebound.as_ref();
+        let known = rebound.map_or(&view.class, |bound| &bound.class);
+        let class = Class { accumulators, ..known.clone() };
+        (rebound.is_some() || class != view.class).then(|| (class, rebound.map(|bound| &bound.plan)))
+    }
+}
+
+/// Computes the rows of the view and of its accumulator tables. Where there are such tables, the view is what its plan
+/// gives over them; else what its query returns.
+pub(crate) fn stage(
+    transaction: &Transaction<'_>,
+    view: &View,
+    query: Query,
+    rel: Option<&Rel>,
+    windows: &[Window],
+    temporary: &Temporary,
+) -> Result<Recomputed, SyncError> {
+    let statement = |error| SyncError::Statement { view: view.name.clone(), source: Box::new(error) };
+    let (class, rel) = match &query.rebound {
+        Some(bound) => (&bound.class, bound.rel.as_ref()),
+        None => (&view.class, rel),
+    };
+    let maintained = class.obstacle.is_none() && view.strategy.reads_changes();
+    let kept = match rel.filter(|_| maintained) {
+        Some(rel) => Some(Accumulated::of(rel, &view.name)?).filter(|kept| !kept.tables.is_empty()),
+        None => None,
+    };
+    let places = places(transaction, windows, &|_| None);
+    let sources: &dyn Relations = if query.rebound.is_some() { &sql::Current } else { &places };
+    let (filled, sql) = match &kept {
+        Some(kept) => {
+            let filled = Filled::stage(transaction, kept, sources, temporary).map_err(statement)?;
+            let sql = filled.query(kept, sources);
+            (filled, sql)
+        }
+        None => (Filled::default(), query.sql.clone()),
+    };
+    let columns = query.rebound.as_ref().map_or(&view.columns, |bound| &bound.columns);
+    let rows = stage_rows(transaction, columns, &sql, temporary).map_err(statement)?;
+    Ok(Recomputed { query, kept, rows, filled })
+}
+
 /// Runs the query into a temporary table with the columns of the view's table.
 pub(crate) fn stage_rows(
     transaction: &Transaction<'_>,
-    columns: &[crate::view::ViewColumn],
+    columns: &[ViewColumn],
     sql: &str,
     temporary: &Temporary,
 ) -> Result<String, LakeError> {

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::apply::{self, StagedDelta};
+use super::accumulators::AccumulatorWrites;
+use super::apply::{self, StagedDelta, Target};
 use super::choice::{self, Choice};
 use super::damage::{self, Damage};
 use super::event::Step;
 use super::failpoint::pass;
 use super::incremental::{NetChanges, Staging, stage_net_changes};
-use super::recompute::{self, Query};
+use super::recompute::{self, Recomputed};
 use super::report::{Method, SourceReport, Terms, ViewReport};
 use super::temporary::Temporary;
 use super::window::{Window, advanced, changes_since, reads_of, window};
@@ -125,6 +126,7 @@ impl<'a> Refresh<'a> {
         let table = registry::table(transaction, &view, &state)?;
         let changes = changes_since(transaction, &state)?;
         damages.extend(damage::of_table(transaction, &view, &state, table.as_ref(), &changes, temporary)?);
+        damages.extend(damage::of_accumulators(transaction, &view, &state, &changes, temporary)?);
         if let (Some(damage), false) = (damages.first(), request.repair) {
             return Err(damage.error(&view.name));
         }
@@ -211,10 +213,9 @@ impl<'a> Refresh<'a> {
     /// From the changes.
     fn incremental(&mut self, whole: &[TableId]) -> Result<bool, SyncError> {
         let meaning = self.meaning()?;
-        let rel = meaning
-            .rel
-            .as_ref()
-            .ok_or_else(|| ViewError::registry(&self.view.name.to_string(), "its plan cannot be decoded"))?;
+        let Some(kept) = meaning.kept(&self.view)? else {
+            return self.recompute_as(&meaning, Some(super::OTHER_LAYOUT.to_owned()), Method::Recompute);
+        };
         let clock = Instant::now();
         let is_whole = |window: &Window| whole.contains(&window.source.table);
         let net: NetChanges =
@@ -228,7 +229,7 @@ impl<'a> Refresh<'a> {
             return Ok(self.noop(Some(super::NOTHING_USED.to_owned())));
         }
         let clock = Instant::now();
-        let plan = derive(rel, &[], &net.changes)
+        let plan = derive(&kept.rel, &kept.accumulators, &net.changes)
             .map_err(|none| SyncError::NotIncremental { view: self.view.name.clone(), reason: none.to_string() })?;
         if self.view.strategy == Strategy::Auto
             && let Some(reason) =
@@ -244,12 +245,13 @@ impl<'a> Refresh<'a> {
             temporary: self.temporary,
             progress: self.progress,
         };
-        let delta = staging.stage_delta(&self.view, &target, &plan)?;
+        let staged = staging.stage(&self.view, &target, &plan, kept)?;
         pass!("after_delta");
+        self.report.groups = staged.groups;
         self.report.phases.join_ms = milliseconds(clock);
         self.report.terms = Terms::new(plan.account().len(), plan.terms_run());
         self.report.strategy = Some(Method::Incremental);
-        self.write_delta(&delta, None)
+        self.write_delta(&staged.delta, &staged.accumulators, None)
     }
 
     /// From the view's own query.
@@ -265,22 +267,24 @@ impl<'a> Refresh<'a> {
         let clock = Instant::now();
         self.temporary.clear(self.transaction)?;
         let query = recompute::query(self.transaction, &self.view, meaning, &self.windows, self.target)?;
-        let columns = query.rebound.as_ref().map_or(&self.view.columns, |bound| &bound.columns);
-        let rows = recompute::stage_rows(self.transaction, columns, &query.sql, self.temporary)
-            .map_err(|error| self.statement(error))?;
+        let rel = meaning.rel.as_ref();
+        let made = recompute::stage(self.transaction, &self.view, query, rel, &self.windows, self.temporary)?;
+        let columns = made.columns(&self.view);
+        let accumulators =
+            made.filled.writes(self.transaction, &self.view, !self.damages.is_empty(), self.temporary)?;
         let retyped = columns.iter().zip(&self.view.columns).any(|(new, old)| new.stored_type != old.stored_type);
         if method == Method::Full || retyped {
             self.report.phases.join_ms = milliseconds(clock);
             self.report.strategy = Some(Method::Full);
-            return self.replace(&rows, &query);
+            return self.replace(&made, &accumulators);
         }
         let target = self.target_table();
-        let delta = recompute::stage_difference(self.transaction, &self.view, &target, &rows, self.temporary)
+        let delta = recompute::stage_difference(self.transaction, &self.view, &target, &made.rows, self.temporary)
             .map_err(|error| self.statement(error))?;
         pass!("after_delta");
         self.report.phases.join_ms = milliseconds(clock);
         let moved = self.windows.iter().any(|window| window.changed);
-        if delta.inserted == 0 && delta.deleted == 0 && !moved {
+        if delta.is_empty() && accumulators.is_empty() && !moved {
             return Ok(self.noop(self.report.reason.clone()));
         }
         if choice::rewrites_most(delta.deleted, self.state.rows) {
@@ -288,46 +292,54 @@ impl<'a> Refresh<'a> {
             let reason = self.report.reason.take();
             let more = format!("{} of {} rows differ", delta.deleted, self.state.rows);
             self.report.reason = Some(reason.map_or(more.clone(), |reason| format!("{reason}; {more}")));
-            return self.replace(&rows, &query);
+            return self.replace(&made, &accumulators);
         }
-        self.write_delta(&delta, Some(&query))
+        self.write_delta(&delta, &accumulators, Some(&made))
     }
 
     /// Writes a delta and the bookkeeping.
-    fn write_delta(&mut self, delta: &StagedDelta, query: Option<&Query>) -> Result<bool, SyncError> {
+    fn write_delta(
+        &mut self,
+        delta: &StagedDelta,
+        accumulators: &AccumulatorWrites,
+        made: Option<&Recomputed>,
+    ) -> Result<bool, SyncError> {
         self.report.rows_inserted = delta.inserted;
         self.report.rows_deleted = delta.deleted;
         self.progress.step(Step::Apply);
         let clock = Instant::now();
-        let target = self.target_table();
-        let found = apply::find(self.transaction, &self.view, &target, delta, self.temporary)?;
+        let table = self.target_table();
+        let target = Target { view: &self.view.name, table: &table, columns: &self.view.columns, key: None };
+        let found = apply::find(self.transaction, target, delta, self.temporary)?;
         pass!("after_match");
-        let sources = self.sources(query)?;
+        let sources = self.sources(made)?;
         if self.request.dry_run {
             return Ok(false);
         }
-        apply::write(self.transaction, &self.view, &target, delta, &found)?;
+        apply::write(self.transaction, target, delta, &found)?;
+        accumulators.write(self.transaction, &self.view)?;
+        pass!("after_accumulators");
         let rows = (self.state.rows + delta.inserted).saturating_sub(delta.deleted);
-        self.bookkeeping(rows, self.table.as_ref().map(|table| table.id), &sources, query)?;
+        self.bookkeeping(rows, self.table.as_ref().map(|table| table.id), &sources, made)?;
         self.report.phases.apply_ms = milliseconds(clock);
         Ok(true)
     }
 
     /// Replaces all rows, and writes the bookkeeping.
-    fn replace(&mut self, rows: &str, query: &Query) -> Result<bool, SyncError> {
+    fn replace(&mut self, made: &Recomputed, accumulators: &AccumulatorWrites) -> Result<bool, SyncError> {
         self.progress.step(Step::Apply);
         let clock = Instant::now();
-        let sources = self.sources(Some(query))?;
+        let sources = self.sources(Some(made))?;
         if self.request.dry_run {
             self.report.rows_inserted = self
                 .transaction
-                .query_value(&format!("SELECT count(*) FROM {}", super::temporary::qualified(rows)))?
+                .query_value(&format!("SELECT count(*) FROM {}", super::temporary::qualified(&made.rows)))?
                 .as_u64()?;
             self.report.rows_deleted = self.state.rows;
             return Ok(false);
         }
         let target = self.target_table();
-        let columns = query.rebound.as_ref().map_or(&self.view.columns, |bound| &bound.columns).clone();
+        let columns = made.columns(&self.view).to_vec();
         let retyped: Vec<_> = columns.iter().zip(&self.view.columns).map(|(new, old)| (old, new)).collect();
         let retyped: Vec<_> = retyped.into_iter().filter(|(old, new)| old.stored_type != new.stored_type).collect();
         let is_fit = !self.damages.iter().any(Damage::unmakes_table) && self.promote(&target, &retyped)?;
@@ -338,10 +350,14 @@ impl<'a> Refresh<'a> {
             registry::create_state(self.transaction, &self.view)?;
         }
         let target = self.target_table();
-        let (inserted, deleted) = apply::replace(self.transaction, &self.view, &target, rows)?;
+        let name = &self.view.name;
+        let written = Target { view: name, table: &target, columns: &columns, key: None };
+        let (inserted, deleted) = apply::replace(self.transaction, written, &made.rows)?;
+        accumulators.write(self.transaction, &self.view)?;
+        pass!("after_accumulators");
         self.report.rows_inserted = inserted;
         self.report.rows_deleted = deleted;
-        self.bookkeeping(inserted, self.table.as_ref().map(|table| table.id), &sources, Some(query))?;
+        self.bookkeeping(inserted, self.table.as_ref().map(|table| table.id), &sources, Some(made))?;
         self.report.phases.apply_ms = milliseconds(clock);
         Ok(true)
     }
@@ -378,8 +394,8 @@ impl<'a> Refresh<'a> {
     }
 
     /// The sources as the view knows them after this refresh. Read before anything is written.
-    fn sources(&self, query: Option<&Query>) -> Result<Vec<SourceState>, SyncError> {
-        if let Some(bound) = query.and_then(|query| query.rebound.as_ref()) {
+    fn sources(&self, made: Option<&Recomputed>) -> Result<Vec<SourceState>, SyncError> {
+        if let Some(bound) = made.and_then(|made| made.query.rebound.as_ref()) {
             return Ok(resolve(self.transaction, &self.view.name, &bound.binding, self.transaction.snapshot())?);
         }
         let mut sources = Vec::new();
@@ -400,17 +416,19 @@ impl<'a> Refresh<'a> {
         rows: u64,
         table: Option<TableId>,
         sources: &[SourceState],
-        query: Option<&Query>,
+        made: Option<&Recomputed>,
     ) -> Result<(), SyncError> {
-        if let Some(bound) = query.and_then(|query| query.rebound.as_ref()) {
-            let view = View {
-                created: self.transaction.snapshot(),
-                duckdb_version: self.transaction.engine_version()?,
-                class: bound.class.clone(),
-                columns: bound.columns.clone(),
-                ..self.view.clone()
-            };
-            registry::write_view(self.transaction, &view, &bound.plan)?;
+        if let Some(made) = made
+            && let Some((class, rebound)) = made.entry(&self.view)
+        {
+            let mut view = View { class, columns: made.columns(&self.view).to_vec(), ..self.view.clone() };
+            if let Some(plan) = rebound {
+                view.created = self.transaction.snapshot();
+                view.duckdb_version = self.transaction.engine_version()?;
+                registry::write_view(self.transaction, &view, plan)?;
+            } else {
+                registry::write_view(self.transaction, &view, &self.plan.parse(&self.view.name)?)?;
+            }
         }
         registry::write_state(self.transaction, &self.view, self.target, table, rows, sources)?;
         pass!("after_state");

@@ -83,6 +83,8 @@ pub struct ViewReport {
     pub guards: Vec<String>,
     /// Rows of the net changes of the sources: what was read to find out what changes in the view.
     pub rows_read: u64,
+    /// Groups and partitions that the change touched, over all aggregates and windows of the view.
+    pub groups: u64,
     /// How often the transaction was begun anew.
     pub retries: u32,
     /// Where the time went.
@@ -107,6 +109,7 @@ impl ViewReport {
             notes: Vec::new(),
             guards: Vec::new(),
             rows_read: 0,
+            groups: 0,
             retries: 0,
             phases: Phases::default(),
         }

@@ -9,8 +9,8 @@ use super::report::{Method, Report, SourceReport, Terms, ViewReport};
 use super::{Progress, SyncError};
 use crate::lake::{Lake, LakeError, SnapshotId, TableId, Transaction};
 use crate::view::{
-    AUTHOR, Graph, ObservedView, View, ViewError, ViewId, ViewName, dependency_order, drift, misfit, redefinitions,
-    registry, retrying, with_fresh_files,
+    AUTHOR, Graph, ObservedView, View, ViewError, ViewId, ViewName, dependency_order, drift, misfit, overflow,
+    redefinitions, registry, retrying, with_fresh_files,
 };
 
 /// What is to be synced, and how.
@@ -285,7 +285,8 @@ impl Run<'_> {
     /// Names the column whose value did not fit, if that is what happened.
     fn explain(&self, view: &View, error: SyncError) -> SyncError {
         let misfit = match &error {
-            SyncError::Statement { source, .. } => misfit(self.lake, &view.name, &view.columns, &view.sql, source),
+            SyncError::Statement { source, .. } => misfit(self.lake, &view.name, &view.columns, &view.sql, source)
+                .or_else(|| overflow(self.lake, &view.name, &view.class.accumulators, source)),
             _ => None,
         };
         misfit.map_or(error, SyncError::from)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::storage::{is_inexact, stored_type};
 use crate::plan::{DataType, WEIGHT};
 
 /// An output column of a view.
@@ -97,42 +98,6 @@ fn refuse_reserved(name: &str) -> Result<(), ColumnError> {
         return Ok(());
     };
     Err(ColumnError::Reserved { column: name.to_owned(), reason })
-}
-
-/// The type nearest to `data_type` that the lake holds without changing a value, or why there is none.
-fn stored_type(data_type: &DataType) -> Result<DataType, &'static str> {
-    Ok(match data_type {
-        // DuckLake writes HUGEINT as DOUBLE, which rounds it.
-        DataType::HugeInt | DataType::UHugeInt => DataType::Decimal { width: 38, scale: 0 },
-        DataType::Enum(_) | DataType::Varchar { .. } | DataType::Bit => DataType::VARCHAR,
-        DataType::Null => DataType::Integer,
-        DataType::List(element) | DataType::Array(element, _) => DataType::List(Box::new(stored_type(element)?)),
-        DataType::Struct(members) => DataType::Struct(stored_members(members)?),
-        DataType::Map(key, value) => DataType::Map(Box::new(stored_type(key)?), Box::new(stored_type(value)?)),
-        DataType::TimeTz => return Err("loses its offset in a data file"),
-        DataType::TimeNs | DataType::BigNum | DataType::Union(_) => return Err("a lake cannot hold"),
-        other => other.clone(),
-    })
-}
-
-fn stored_members(members: &[(String, DataType)]) -> Result<Vec<(String, DataType)>, &'static str> {
-    let mut names = BTreeSet::new();
-    let distinct = members.iter().all(|(name, _)| !name.is_empty() && names.insert(name.to_lowercase()));
-    if !distinct {
-        return Err("has fields without a name of their own");
-    }
-    let stored = members.iter().map(|(name, member)| Ok((name.clone(), stored_type(member)?)));
-    stored.collect()
-}
-
-fn is_inexact(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Float | DataType::Double | DataType::Interval | DataType::Variant => true,
-        DataType::List(element) | DataType::Array(element, _) => is_inexact(element),
-        DataType::Struct(members) => members.iter().any(|(_, member)| is_inexact(member)),
-        DataType::Map(key, value) => is_inexact(key) || is_inexact(value),
-        _ => false,
-    }
 }
 
 #[cfg(test)]

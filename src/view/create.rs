@@ -6,10 +6,11 @@ use std::time::Instant;
 use super::query::{self, Bound};
 use super::retry::{retrying, with_fresh_files};
 use super::{
-    Graph, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewColumn, ViewError, ViewId, ViewName, registry,
-    sources,
+    Graph, Over, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewColumn, ViewError, ViewId, ViewName,
+    accumulators, registry, sources,
 };
 use crate::lake::{Lake, LakeError, TableId, TableIdentity, Transaction, literal};
+use crate::sql;
 
 /// What is to be created.
 #[derive(Debug, Clone)]
@@ -94,7 +95,10 @@ fn explain(lake: &Lake, creation: &Creation, source: LakeError) -> ViewError {
         .begin()
         .map_err(ViewError::from)
         .and_then(|transaction| query::bind(&transaction, &creation.name, &creation.sql));
-    let misfit = bound.ok().and_then(|bound| query::misfit(lake, &creation.name, &bound.columns, &bound.sql, &source));
+    let misfit = bound.ok().and_then(|bound| {
+        query::misfit(lake, &creation.name, &bound.columns, &bound.sql, &source)
+            .or_else(|| accumulators::overflow(lake, &creation.name, &bound.class.accumulators, &source))
+    });
     misfit.unwrap_or_else(|| ViewError::Definition { view: creation.name.clone(), source: Box::new(source) })
 }
 
@@ -128,6 +132,7 @@ fn create_once(lake: &Lake, creation: &Creation) -> Result<Created, ViewError> {
         let (view, obstacle) = (creation.name.clone(), Box::new(obstacle.clone()));
         return Err(ViewError::NotIncremental { view, obstacle });
     }
+    let bound = if creation.strategy.reads_changes() { bound } else { bound.without_accumulators() };
     let sources = sources::resolve(&transaction, &creation.name, &bound.binding, transaction.snapshot())?;
     let tables: Vec<TableId> = sources.iter().map(|source| source.table).collect();
     transaction.read_all_files_of_late_buckets(&tables)?;
@@ -302,11 +307,22 @@ fn same_table(old: &[ViewColumn], new: &[ViewColumn]) -> bool {
         && old.iter().zip(new).all(|(old, new)| old.name == new.name && old.stored_type == new.stored_type)
 }
 
-/// The first rows: the user's own SQL, run as it stands.
+/// The first rows: the user's own SQL, run as it stands; over accumulator tables what the plan gives over them.
 fn fill(transaction: &Transaction<'_>, view: &View, bound: &Bound) -> Result<u64, ViewError> {
-    let select = query::stored(&view.columns, &bound.sql);
+    let failed = |error| ViewError::Definition { view: view.name.clone(), source: Box::new(error) };
+    accumulators::drop_accumulators(transaction, &view.id)?;
+    let mut tables = Vec::new();
+    for table in &view.class.accumulators {
+        table.create(transaction, &view.id)?;
+        let name = table.qualified(transaction, &view.id);
+        transaction.execute(&format!("INSERT INTO {name} {}", table.stored(&table.query))).map_err(failed)?;
+        tables.push((table, name));
+    }
+    let sql = match &bound.accumulated {
+        Some(kept) if !tables.is_empty() => sql::render(&kept.rel, &Over { tables, others: &sql::Current }),
+        _ => bound.sql.clone(),
+    };
+    let select = query::stored(&view.columns, &sql);
     let statement = format!("INSERT INTO {} {select}", registry::rows_table(transaction, &view.name));
-    transaction
-        .execute(&statement)
-        .map_err(|error| ViewError::Definition { view: view.name.clone(), source: Box::new(error) })
+    transaction.execute(&statement).map_err(failed)
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ViewColumn, ViewName};
+use super::{AccumulatorTable, ViewColumn, ViewName};
 use crate::lake::{ColumnId, SnapshotId, TableId};
 
 /// The identity of a view, whatever it is called: part of the names of its helper tables.
@@ -41,6 +41,11 @@ pub enum Strategy {
 }
 
 impl Strategy {
+    /// May a view of this strategy be refreshed from changes, so that accumulators are of use?
+    pub fn reads_changes(self) -> bool {
+        matches!(self, Strategy::Auto | Strategy::Incremental)
+    }
+
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -63,6 +68,9 @@ pub struct Class {
     pub printable: bool,
     /// How many terms a delta can have.
     pub terms: usize,
+    /// The accumulator tables that are kept for it; none in a view made by a program that kept none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accumulators: Vec<AccumulatorTable>,
 }
 
 /// What is in the way of a delta.

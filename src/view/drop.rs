@@ -2,7 +2,7 @@
 
 use super::create::AUTHOR;
 use super::retry::retrying;
-use super::{Graph, View, ViewError, ViewName, registry};
+use super::{Graph, View, ViewError, ViewName, drop_accumulators, registry};
 use crate::lake::{Lake, literal};
 
 /// Drops the view, its table and its state. Its history stays in `refreshes`.
@@ -34,6 +34,7 @@ fn drop_once(lake: &Lake, name: &ViewName) -> Result<View, ViewError> {
         transaction.execute(&format!("DROP TABLE {}", registry::rows_table(lake, &table)))?;
     }
     transaction.execute(&format!("DROP TABLE IF EXISTS {}", registry::state_table(lake, &view.id)))?;
+    drop_accumulators(&transaction, &view.id)?;
     transaction.execute(&format!(
         "DELETE FROM {} WHERE id = {}",
         registry::registry_table(lake, "views"),

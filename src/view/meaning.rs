@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::query::understand;
 use super::registry::{self, PlanText};
-use super::{View, ViewError, comparable};
+use super::{Accumulated, View, ViewError, comparable};
 use crate::lake::{LakeError, SnapshotId, Transaction, Value, literal};
 use crate::plan::Rel;
 
@@ -17,6 +17,18 @@ pub(crate) struct Meaning {
     pub plan: Json,
     /// The plan in normal form.
     pub rel: Option<Rel>,
+    /// The same over the accumulator tables that the view has; `None` if this program would keep others.
+    pub kept: Option<Accumulated>,
+}
+
+impl Meaning {
+    /// The plan that a refresh from changes follows; `None` if the accumulator tables are others than it needs.
+    pub(crate) fn kept(&self, view: &View) -> Result<Option<&Accumulated>, ViewError> {
+        match self.rel {
+            Some(_) => Ok(self.kept.as_ref()),
+            None => Err(ViewError::registry(&view.name.to_string(), "its plan cannot be decoded")),
+        }
+    }
 }
 
 /// Reads the stored plan of a view.
@@ -29,7 +41,11 @@ pub(crate) fn meaning_of(transaction: &Transaction<'_>, view: &View, plan: &Plan
     let plan = plan.parse(&view.name)?;
     let understood = understand(transaction, &plan, view.created, &view.duckdb_version);
     let rel = understood.ok().filter(|_| view.class.printable).map(|understood| understood.rel);
-    Ok(Meaning { plan, rel })
+    let kept = match &rel {
+        Some(rel) => Accumulated::of_view(rel.clone(), view)?,
+        None => None,
+    };
+    Ok(Meaning { plan, rel, kept })
 }
 
 /// A view, macro or table of the lake whose name means something else now.

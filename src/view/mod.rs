@@ -4,6 +4,7 @@
 //! `ducklake_ivm` holds what is known about it ([`registry`]). A view means what its SQL meant when it was created: the
 //! plan that DuckDB bound then. Sources are followed by table id and column id, whatever they are called later.
 
+mod accumulators;
 mod binding;
 mod columns;
 mod create;
@@ -21,6 +22,7 @@ mod retry;
 mod sources;
 mod statement;
 
+pub use accumulators::{AccumulatorTable, StandingTable};
 pub use binding::{Binding, BoundTable, comparable};
 pub use columns::{ColumnError, ViewColumn};
 pub use create::{Created, Creation, Outcome, create};
@@ -33,6 +35,7 @@ pub use order::dependency_order;
 pub use record::{ObservedView, RefreshRecord, SourceWindow};
 pub use statement::{skip_comments, statements};
 
+pub(crate) use accumulators::{Accumulated, Over, drop_accumulators, overflow, standing, table_name};
 pub(crate) use create::AUTHOR;
 pub(crate) use meaning::{Meaning, drift, meaning, meaning_of, redefinitions};
 pub(crate) use query::{Bound, bind, misfit, stored, stored_with_weight};

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::columns::columns;
 use super::statement::first_statement;
-use super::{Binding, Class, Obstacle, ViewColumn, ViewError, ViewName};
+use super::{Accumulated, Binding, Class, Obstacle, ViewColumn, ViewError, ViewName};
 use crate::delta;
 use crate::lake::{self, Lake, LakeError, SnapshotId, Transaction, identifier};
 use crate::plan::decode::{DecodeContext, decode};
@@ -28,6 +28,8 @@ pub(crate) struct Bound {
     pub columns: Vec<ViewColumn>,
     /// The plan in normal form, if it can be maintained or at least printed.
     pub rel: Option<Rel>,
+    /// The same over accumulator tables, if it is maintained from changes.
+    pub accumulated: Option<Accumulated>,
     /// What it allows.
     pub class: Class,
     /// An `ORDER BY` at its top was dropped.
@@ -83,9 +85,23 @@ pub(crate) fn bind(transaction: &Transaction<'_>, name: &ViewName, text: &str) -
     } else if unstable_call(transaction, &plan)? {
         untracked = true;
     }
-    let terms = if obstacle.is_none() { rel.as_ref().map_or(0, terms) } else { 0 };
-    let class = Class { obstacle, untracked, printable: rel.is_some(), terms };
-    Ok(Bound { sql, plan, binding, columns, rel, class, order_dropped, renamed })
+    let accumulated = match (&obstacle, &rel) {
+        (None, Some(rel)) => Some(Accumulated::of(rel, name)?),
+        _ => None,
+    };
+    let terms = accumulated.as_ref().map_or(0, |kept| delta::most_terms(&kept.rel, &kept.accumulators));
+    let accumulators = accumulated.as_ref().map_or_else(Vec::new, |kept| kept.tables.clone());
+    let class = Class { obstacle, untracked, printable: rel.is_some(), terms, accumulators };
+    Ok(Bound { sql, plan, binding, columns, rel, accumulated, class, order_dropped, renamed })
+}
+
+impl Bound {
+    /// Keeps no accumulators.
+    pub(crate) fn without_accumulators(mut self) -> Bound {
+        self.accumulated = self.rel.clone().filter(|_| self.accumulated.is_some()).map(Accumulated::nothing);
+        self.class.accumulators.clear();
+        self
+    }
 }
 
 /// A plan in normal form.
@@ -122,12 +138,6 @@ fn impure(impurity: &facts::Impurity) -> Obstacle {
         facts::Impurity::Untracked { name } => (name.clone(), "has no change feed".to_owned()),
     };
     Obstacle { operator, reason: format!("{what}, so every sync recomputes the view") }
-}
-
-/// How many terms a delta has when every source changed.
-fn terms(rel: &Rel) -> usize {
-    let everything = facts::sources(rel).into_iter().map(|source| (source, delta::Change::Mixed)).collect();
-    delta::derive(rel, &[], &everything).map_or(0, |delta| delta.account().len())
 }
 
 /// The names and types of what a query returns.

@@ -149,6 +149,7 @@ macro_rules! assert_transcript {
         settings.add_filter(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?", "[moment]");
         settings.add_filter(r"(\d snapshots?), \d+ s\b", "$1, [time]");
         settings.add_filter(r"ducklake-[0-9a-f-]{36}", "ducklake-[uuid]");
+        settings.add_filter(r"acc_[0-9a-f]{16}", "acc_[id]");
         settings.set_prepend_module_to_snapshot(false);
         settings.bind(|| insta::assert_snapshot!($name, $transcript));
     }};

@@ -10,7 +10,7 @@ use std::ops::{Deref, DerefMut};
 
 use ducklake_ivm::lake::{Lake, LakeOptions, Value};
 use ducklake_ivm::sync::{Event, Report, SyncError, SyncOptions, ViewReport, sync};
-use ducklake_ivm::view::{Created, Creation, Strategy, ViewError, ViewName, create};
+use ducklake_ivm::view::{Created, Creation, Strategy, ViewError, ViewName, create, registry};
 
 pub use lakes::Catalog;
 use lakes::ScratchLake;
@@ -107,6 +107,32 @@ impl World {
             let (held, wanted) = (self.rows(&format!("FROM {view}")), self.rows(sql));
             panic!("{view} differs in {differing} rows\nheld   {held:?}\nwanted {wanted:?}");
         }
+    }
+
+    /// The names of a view's accumulator tables; each holds exactly what its query gives now.
+    pub fn accumulators(&self, view: &str) -> Vec<String> {
+        let transaction = self.lake.begin().unwrap();
+        let name = ViewName::parse(view).unwrap();
+        let views = registry::views(&transaction).unwrap();
+        let view = views.into_iter().find(|known| known.name == name).unwrap();
+        drop(transaction);
+        let mut tables = Vec::new();
+        for table in &view.class.accumulators {
+            let name = format!("ducklake_ivm.acc_{}_{}", view.id.as_str(), table.name);
+            let rounded = table.columns.iter().map(|column| match column.data_type.as_str() {
+                "DOUBLE" => format!("round(CAST({} AS DOUBLE), 6)", column.name),
+                _ => format!("CAST({} AS {})", column.name, column.stored_type),
+            });
+            let columns = rounded.collect::<Vec<_>>().join(", ");
+            let (held, wanted) =
+                (format!("SELECT {columns} FROM {name}"), format!("SELECT {columns} FROM ({})", table.query));
+            let differing = self.integer(&format!(
+                "SELECT count(*) FROM (({held} EXCEPT ALL {wanted}) UNION ALL ({wanted} EXCEPT ALL {held}))"
+            ));
+            assert_eq!(differing, 0, "{name}\nheld   {:?}\nwanted {:?}", self.rows(&held), self.rows(&wanted));
+            tables.push(name);
+        }
+        tables
     }
 }
 

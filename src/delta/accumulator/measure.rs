@@ -5,6 +5,7 @@ use crate::plan::expr::{
     Argument, CaseBranch, Comparison, Conjunction, Constant, Expr, FunctionCall, Literal, Operator,
 };
 use crate::plan::rel::{AggregateCall, Column};
+use crate::plan::storage::is_restored;
 use crate::plan::types::DataType;
 
 /// One aggregate of a view.
@@ -82,6 +83,9 @@ impl Measure {
         if call.distinct && !indifferent {
             return None;
         }
+        if matches!(kind, Kind::Min | Kind::Max) && !argument.is_none_or(|it| is_restored(&it.data_type())) {
+            return None;
+        }
         Some(Measure { kind, argument: argument.cloned(), filter: call.filter.as_deref().cloned() })
     }
 
@@ -111,31 +115,55 @@ impl Measure {
         self.argument.iter().chain(&self.filter).flat_map(Expr::columns).collect()
     }
 
-    /// The aggregates over a weighted input that give the measure's columns.
-    pub(super) fn calls(&self, weight: &Expr) -> Vec<AggregateCall> {
-        let argument = self.argument.clone().unwrap_or_else(|| integer(1));
+    /// The aggregates over the input that give the measure's columns. `weight` is the column of the weights; without one
+    /// each row counts once, and the engine's own sums do.
+    pub(super) fn calls(&self, weight: Option<&Expr>) -> Vec<AggregateCall> {
+        let Some(argument) = self.argument.clone() else {
+            return vec![count(weight, self.filtered(Vec::new()))];
+        };
         let there = not(is_null(argument.clone()));
-        let rows = |demand: Expr| sum(weight.clone(), self.filtered(vec![demand]));
+        let rows = |demand: Expr| count(weight, self.filtered(vec![demand]));
         match self.kind {
             Kind::Count => vec![rows(there)],
             Kind::Sum { scale } | Kind::Average { scale } => {
-                let data_type = DataType::Decimal { width: 38, scale };
                 let whole =
                     if argument.data_type() == DataType::Boolean { cast(argument, DataType::BigInt) } else { argument };
-                let value = operator("*", cast(whole, data_type.clone()), weight_as_decimal(weight), data_type);
+                let value = match weight {
+                    Some(weight) => {
+                        let data_type = DataType::Decimal { width: 38, scale };
+                        operator("*", cast(whole, data_type.clone()), weight_as_decimal(weight), data_type)
+                    }
+                    None => whole,
+                };
                 vec![rows(there), sum(value, self.filtered(Vec::new()))]
             }
             Kind::FloatSum | Kind::FloatAverage => {
-                let weight = cast(weight.clone(), DataType::Double);
-                let value = operator("*", cast(argument, DataType::Double), weight, DataType::Double);
+                let value = cast(argument, DataType::Double);
+                let value = match weight {
+                    Some(weight) => operator("*", value, cast(weight.clone(), DataType::Double), DataType::Double),
+                    None => value,
+                };
                 vec![rows(there), sum(value, self.filtered(Vec::new()))]
             }
             Kind::And | Kind::Or => vec![rows(argument.clone()), rows(not(argument))],
             Kind::Min | Kind::Max => {
-                let gained = compare(Comparison::Greater, weight.clone(), integer(0));
+                let gained = weight.map(|weight| compare(Comparison::Greater, weight.clone(), integer(0)));
                 vec![self.extremum(argument, gained)]
             }
         }
+    }
+
+    /// The measure's columns as they are kept, from what [`Measure::calls`] gave.
+    pub(super) fn kept(&self, columns: Vec<Expr>) -> Vec<Expr> {
+        if !self.is_additive() {
+            return columns;
+        }
+        let wide = matches!(self.argument_type(), DataType::Decimal { width: 20.., .. });
+        let kept = columns.into_iter().map(|column| match column.data_type() {
+            data_type @ DataType::Decimal { .. } if wide => or_zero(within_range(column, &data_type)),
+            _ => or_zero(column),
+        });
+        kept.collect()
     }
 
     /// Do its columns hold counts and sums, 0 where there is nothing?
@@ -155,7 +183,7 @@ impl Measure {
         match self.kind {
             Kind::Min | Kind::Max => {
                 let column = Column::new("lost_value", argument.data_type());
-                Some((self.extremum(argument, lost), column))
+                Some((self.extremum(argument, Some(lost)), column))
             }
             Kind::FloatSum | Kind::FloatAverage => {
                 let demands = vec![lost, not(is_null(argument))];
@@ -165,10 +193,10 @@ impl Measure {
         }
     }
 
-    fn extremum(&self, argument: Expr, demand: Expr) -> AggregateCall {
+    fn extremum(&self, argument: Expr, demand: Option<Expr>) -> AggregateCall {
         let data_type = argument.data_type();
         let name = if self.kind == Kind::Min { "min" } else { "max" };
-        let filter = self.filtered(vec![demand]).map(Box::new);
+        let filter = self.filtered(demand.into_iter().collect()).map(Box::new);
         let arguments = vec![argument];
         AggregateCall { name: name.into(), arguments, distinct: false, filter, order_by: Vec::new(), data_type }
     }
@@ -224,7 +252,11 @@ impl Measure {
         match self.kind {
             Kind::Count => cast(or_zero(columns[0].clone()), data_type.clone()),
             Kind::Sum { .. } | Kind::FloatSum => when(some(&columns[0]), cast(columns[1].clone(), data_type.clone())),
-            Kind::Average { .. } | Kind::FloatAverage => {
+            Kind::Average { scale } => {
+                let quotient = exact_quotient(&columns[1], &columns[0], scale);
+                when(some(&columns[0]), cast(quotient, data_type.clone()))
+            }
+            Kind::FloatAverage => {
                 let (count, sum) = (columns[0].clone(), columns[1].clone());
                 let quotient =
                     operator("/", cast(sum, DataType::Double), cast(count, DataType::Double), DataType::Double);
@@ -234,6 +266,64 @@ impl Measure {
             Kind::Or => when(any(vec![some(&columns[0]), some(&columns[1])]), some(&columns[0])),
             Kind::Min | Kind::Max => columns[0].clone(),
         }
+    }
+}
+
+/// `sum / count` as the engine's own AVG has it: the digits of the sum as a whole number, divided by the count and the
+/// power of ten together, so that there is one rounding only.
+fn exact_quotient(sum: &Expr, count: &Expr, scale: u8) -> Expr {
+    let (sum, count) = (cast(sum.clone(), DataType::Double), cast(count.clone(), DataType::Double));
+    if scale == 0 {
+        return operator("/", sum, count, DataType::Double);
+    }
+    let power = || cast(integer_text(format!("1{}", "0".repeat(usize::from(scale)))), DataType::Double);
+    let digits = operator("*", sum, power(), DataType::Double);
+    let argument = Argument { name: None, value: digits };
+    let digits = Expr::Function(FunctionCall {
+        name: "round".into(),
+        qualifier: None,
+        arguments: vec![argument],
+        lambda: None,
+        is_operator: false,
+        data_type: DataType::Double,
+    });
+    operator("/", digits, operator("*", count, power(), DataType::Double), DataType::Double)
+}
+
+/// `sum`, or the engine's own error for a decimal that is too large: its sums over wide decimals can exceed the range
+/// of their type unnoticed (DuckDB 1.5.5).
+fn within_range(sum: Expr, data_type: &DataType) -> Expr {
+    let magnitude = Expr::Function(FunctionCall {
+        name: "abs".into(),
+        qualifier: None,
+        arguments: vec![Argument { name: None, value: sum.clone() }],
+        lambda: None,
+        is_operator: false,
+        data_type: data_type.clone(),
+    });
+    let nines = Constant::Integer("9".repeat(38));
+    let largest = || Expr::Literal(Literal { value: Some(nines.clone()), data_type: data_type.clone() });
+    let too_large = compare(Comparison::Greater, magnitude.clone(), largest());
+    case(too_large, add(magnitude, largest()), sum)
+}
+
+/// A whole number.
+fn integer_text(digits: String) -> Expr {
+    Expr::Literal(Literal { value: Some(Constant::Integer(digits)), data_type: DataType::HugeInt })
+}
+
+/// The rows that pass the filter: their weights added up, or one for each.
+pub(super) fn count(weight: Option<&Expr>, filter: Option<Expr>) -> AggregateCall {
+    match weight {
+        Some(weight) => sum(weight.clone(), filter),
+        None => AggregateCall {
+            name: "count_star".into(),
+            arguments: Vec::new(),
+            distinct: false,
+            filter: filter.map(Box::new),
+            order_by: Vec::new(),
+            data_type: DataType::BigInt,
+        },
     }
 }
 

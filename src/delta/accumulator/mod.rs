@@ -30,7 +30,10 @@ use super::{Derivation, NotIncremental, grouping_sets};
 use crate::plan::expr::{Comparison, Expr};
 use crate::plan::facts::Source;
 use crate::plan::normalise::flatten;
-use crate::plan::rel::{Aggregate, Column, Join, JoinCondition, JoinKind, Rel, Scan, State, TableKind, Values};
+use crate::plan::rel::{
+    Aggregate, AggregateCall, Column, Join, JoinCondition, JoinKind, Rel, Scan, State, TableKind, Values,
+};
+use crate::plan::storage::is_faithful;
 use crate::plan::types::DataType;
 
 use measure::Measure;
@@ -47,10 +50,23 @@ pub struct Accumulator {
     pub columns: Vec<Column>,
     /// Its rows, computed from the tables of the lake alone.
     pub fill: Rel,
+    /// The aggregate's groups, over the input's columns; none in an ungrouped one, whose table has a constant key.
+    pub keys: Vec<(String, Expr)>,
+    /// The aggregates, over the input's columns.
+    pub calls: Vec<AggregateCall>,
     /// The aggregate's input, with accumulator tables in place of the aggregates in it.
     input: Rel,
     groups: Vec<(String, Expr)>,
     measures: Vec<Measure>,
+}
+
+/// How often a row of an aggregate's input counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Weights {
+    /// Once.
+    One,
+    /// As its last column says.
+    Column,
 }
 
 /// The steps that hold what changes in an accumulator table.
@@ -62,6 +78,8 @@ pub struct AccumulatorChange {
     pub old_rows: String,
     /// The step with the rows that take their place.
     pub new_rows: String,
+    /// The step with one row per group that the change touched.
+    pub groups: String,
 }
 
 /// Puts accumulator tables in the place of all aggregates of `rel` that can be kept in one.
@@ -96,9 +114,11 @@ fn cut_below(mut rel: Rel, accumulators: &mut Vec<Accumulator>) -> Rel {
     rel
 }
 
-/// What must be kept per group; `None` if some aggregate cannot be finished from sums.
+/// What must be kept per group; `None` if some aggregate cannot be finished from sums, or a lake cannot hold a key so
+/// that it comes back as it was.
 fn measures(aggregate: &Aggregate) -> Option<Vec<Measure>> {
-    aggregate.aggregates.iter().map(Measure::of).collect()
+    let faithful = aggregate.groups.iter().all(|(_, expr)| is_faithful(&expr.data_type()));
+    if faithful { aggregate.aggregates.iter().map(Measure::of).collect() } else { None }
 }
 
 /// The projection over an accumulator scan that stands for `aggregate`.
@@ -115,9 +135,11 @@ fn keep(aggregate: &Aggregate, measures: Vec<Measure>, accumulators: &mut Vec<Ac
         columns.extend(measure.columns(position + 1));
     }
     let name = (accumulators.len() + 1).to_string();
-    let mut accumulator = Accumulator { name, columns, fill: Rel::nothing(), input, groups, measures };
-    let all_rows = weighted((*aggregate.input).clone().at(State::New), 1);
-    accumulator.fill = flatten(accumulator.alive(accumulator.sums(all_rows, false)));
+    let calls = aggregate.aggregates.clone();
+    let keys = aggregate.groups.clone();
+    let mut accumulator = Accumulator { name, columns, fill: Rel::nothing(), keys, calls, input, groups, measures };
+    let all_rows = (*aggregate.input).clone().at(State::New);
+    accumulator.fill = flatten(accumulator.alive(accumulator.sums(all_rows, Weights::One)));
     match accumulators.iter().find(|other| other.fill == accumulator.fill) {
         Some(same) => accumulator.name.clone_from(&same.name),
         None => accumulators.push(accumulator.clone()),
@@ -137,8 +159,24 @@ fn one_row(group: Rel) -> Rel {
 }
 
 impl Accumulator {
+    /// The columns of the aggregate's input.
+    pub fn input_columns(&self) -> Vec<Column> {
+        self.input.columns()
+    }
+
+    /// For each column behind the row count the aggregate that it is kept for.
+    pub fn kept_calls(&self) -> impl Iterator<Item = &AggregateCall> {
+        let measures = self.calls.iter().zip(&self.measures);
+        measures.flat_map(|(call, measure)| std::iter::repeat_n(call, measure.columns(1).len()))
+    }
+
+    /// The plan below the aggregate, with accumulator tables in place of the aggregates in it.
+    pub(super) fn input(&self) -> &Rel {
+        &self.input
+    }
+
     /// The table as a source of the plan.
-    pub(super) fn source(&self) -> Source {
+    pub fn source(&self) -> Source {
         Source { catalog: ACCUMULATED.into(), schema: "main".into(), table: self.name.clone() }
     }
 
@@ -198,22 +236,25 @@ impl Accumulator {
         filter(rows, vec![there])
     }
 
-    /// Per group of a weighted input the row count and the measures, in the table's columns, and behind them what each
-    /// measure lost, if that is asked for.
-    fn sums(&self, delta: Rel, with_losses: bool) -> Rel {
-        let weight = Expr::column(delta.columns().len() - 1, DataType::BigInt);
-        let mut calls = vec![measure::sum(weight.clone(), None)];
-        calls.extend(self.measures.iter().flat_map(|measure| measure.calls(&weight)));
+    /// Per group of the input the row count and the measures, in the table's columns, and behind them what each measure
+    /// lost, if rows can have negative weights.
+    fn sums(&self, input: Rel, weights: Weights) -> Rel {
+        let weight = match weights {
+            Weights::One => None,
+            Weights::Column => Some(Expr::column(input.columns().len() - 1, DataType::BigInt)),
+        };
+        let mut calls = vec![measure::count(weight.as_ref(), None)];
+        calls.extend(self.measures.iter().flat_map(|measure| measure.calls(weight.as_ref())));
         let mut columns = self.columns.clone();
-        if with_losses {
-            for (call, column) in self.measures.iter().filter_map(|measure| measure.losses(&weight)) {
+        if let Some(weight) = &weight {
+            for (call, column) in self.measures.iter().filter_map(|measure| measure.losses(weight)) {
                 calls.push(call);
                 columns.push(column);
             }
         }
         let width = self.groups.len();
         let aggregate = Rel::Aggregate(Aggregate {
-            input: Box::new(delta),
+            input: Box::new(input),
             groups: self.groups.clone(),
             grouping_sets: vec![(0..width).collect()],
             aggregates: calls,
@@ -226,9 +267,10 @@ impl Accumulator {
             })
             .collect();
         for (at, measure) in self.placed_measures() {
-            for (_, expr) in exprs.iter_mut().skip(at).take(measure.columns(1).len()).filter(|_| measure.is_additive())
-            {
-                *expr = measure::or_zero(expr.clone());
+            let place = at..at + measure.columns(1).len();
+            let kept = measure.kept(exprs[place.clone()].iter().map(|(_, expr)| expr.clone()).collect());
+            for ((_, expr), kept) in exprs[place].iter_mut().zip(kept) {
+                *expr = kept;
             }
         }
         project(aggregate, exprs)
@@ -239,7 +281,7 @@ impl Accumulator {
         let sign = sign::of(&self.input, &derivation.changes);
         let Some(delta) = derivation.stage_delta(&self.input)? else { return Ok(()) };
         let changed = derivation.stage("changed_rows", consolidated(self.narrowed(delta)));
-        let moved = derivation.stage("group_changes", self.sums(changed, true));
+        let moved = derivation.stage("group_changes", self.sums(changed, Weights::Column));
         let keys: Vec<Expr> = self.keys().into_iter().map(|(_, expr)| expr).collect();
         let old_rows =
             by_keys(JoinKind::Semi, self.scan(State::Old), keys.clone(), project(moved.clone(), self.keys()));
@@ -247,11 +289,11 @@ impl Accumulator {
         let folded = derivation.stage("folded_groups", self.folded(moved.clone(), old_rows.clone()));
         let new_rows = self.merged(folded, sign, derivation);
         let new_rows = derivation.stage("new_groups", new_rows);
-        let untouched = by_keys(JoinKind::Anti, self.scan(State::Old), keys, project(moved, self.keys()));
+        let untouched = by_keys(JoinKind::Anti, self.scan(State::Old), keys, project(moved.clone(), self.keys()));
         let after = union_all(vec![untouched, new_rows.clone()]).unwrap_or_else(Rel::nothing);
         let both = vec![weighted(old_rows.clone(), -1), weighted(new_rows.clone(), 1)];
         let delta = union_all(both).unwrap_or_else(Rel::nothing);
-        derivation.record(self, [&old_rows, &new_rows], delta, after);
+        derivation.record(self, [&moved, &old_rows, &new_rows], delta, after);
         Ok(())
     }
 
@@ -318,6 +360,6 @@ impl Accumulator {
         let kept = project(filter(folded, vec![measure::not(again)]), references(&self.columns, 0));
         let exprs = self.groups.iter().map(|(_, expr)| expr.clone()).collect();
         let input = by_keys(JoinKind::Semi, derivation.at_new(&self.input), exprs, keys);
-        union_all(vec![kept, self.alive(self.sums(weighted(input, 1), false))]).unwrap_or_else(Rel::nothing)
+        union_all(vec![kept, self.alive(self.sums(input, Weights::One))]).unwrap_or_else(Rel::nothing)
     }
 }
