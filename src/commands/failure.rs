@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use super::interrupts::Signal;
+use crate::inspect::InspectError;
 use crate::lake::LakeError;
 use crate::sync::SyncError;
 use crate::view::{NameError, ViewError};
@@ -184,6 +185,18 @@ impl From<SyncError> for Failure {
         match error {
             SyncError::View(error) => (*error).into(),
             error => Failure { hint: error.hint(), ..Failure::new(exit, error.to_string()) },
+        }
+    }
+}
+
+impl From<InspectError> for Failure {
+    fn from(error: InspectError) -> Failure {
+        let hint = error.hint();
+        match error {
+            InspectError::Lake(error) => error.into(),
+            InspectError::View(error) => error.into(),
+            InspectError::Sync(error) => error.into(),
+            error => Failure { hint, ..Failure::usage(error.to_string()) },
         }
     }
 }

@@ -30,6 +30,9 @@ pub(super) struct GlobalArguments {
     /// How results are written to stdout [default: table]
     #[arg(long, value_enum, global = true)]
     format: Option<Format>,
+    /// Write results to this file instead of stdout
+    #[arg(long, short = 'o', value_name = "FILE", global = true)]
+    output: Option<PathBuf>,
     /// The memory that DuckDB may use before it spills to disk, such as 4GB
     #[arg(long, value_name = "SIZE", global = true)]
     memory_limit: Option<String>,
@@ -84,7 +87,8 @@ impl Session {
             (false, 0) => Verbosity::Normal,
             (false, _) => Verbosity::Verbose,
         };
-        let output = Output { format: arguments.format.or(configuration.format).unwrap_or_default(), verbosity };
+        let format = arguments.format.or(configuration.format).unwrap_or_default();
+        let output = Output { format, file: arguments.output.clone(), verbosity };
         Ok(Session { output, interrupts, arguments, configuration })
     }
 

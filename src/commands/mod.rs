@@ -6,16 +6,19 @@ mod apply;
 mod configuration;
 mod create;
 mod demo;
+mod diff;
 mod drop;
 mod duration;
 #[cfg(feature = "failpoints")]
 mod failpoints;
 mod failure;
 mod global;
+mod history;
 mod interrupts;
 mod names;
 mod output;
 mod plan;
+mod snapshots;
 mod status;
 mod sync;
 mod verify;
@@ -75,6 +78,9 @@ enum Command {
     Plan(plan::Plan),
     Status(status::StatusArguments),
     Verify(verify::Verify),
+    History(history::History),
+    Snapshots(snapshots::Snapshots),
+    Diff(diff::Diff),
     Drop(drop::Drop),
     Demo(demo::Demo),
 }
@@ -84,8 +90,20 @@ fn concat_help() -> String {
 }
 
 impl Command {
+    /// Can its results be written as rows?
+    fn has_rows(&self) -> bool {
+        matches!(
+            self,
+            Command::Status(_) | Command::Verify(_) | Command::History(_) | Command::Snapshots(_) | Command::Diff(_)
+        )
+    }
+
     fn run(&self, session: &Session) -> Result<Exit, Failure> {
+        session.output.check(self.has_rows())?;
         match self {
+            Command::History(history) => history.run(session),
+            Command::Snapshots(snapshots) => snapshots.run(session),
+            Command::Diff(diff) => diff.run(session),
             Command::Create(create) => create.run(session),
             Command::Apply(apply) => apply.run(session),
             Command::Sync(sync) => sync.run(session),

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::failure::{Exit, Failure};
 use super::global::Session;
-use super::output::{Answer, NONE, Page};
+use super::output::{Answer, NONE, Page, Records};
 use super::{duration, names};
 use crate::inspect::{Status, status};
 use crate::lake::Access;
@@ -41,7 +41,7 @@ impl StatusArguments {
         let names = names::parse(&self.names)?;
         let lake = session.open(Access::ReadOnly)?;
         let answer = StatusAnswer { views: status(&lake, &names)? };
-        session.output.answer(&answer)?;
+        session.output.answer_rows(&lake, &answer)?;
         let behind = answer.views.iter().any(|view| self.is_behind(view));
         Ok(if self.check && behind { Exit::Difference } else { Exit::Done })
     }
@@ -58,6 +58,31 @@ struct StatusAnswer {
 }
 
 impl Answer for StatusAnswer {
+    fn records(&self) -> Result<Option<Records>, Failure> {
+        let columns = [
+            ("view", "VARCHAR".into()),
+            ("condition", "VARCHAR".into()),
+            ("snapshot", "BIGINT".into()),
+            ("stale", "BOOLEAN".into()),
+            ("lag_snapshots", "BIGINT".into()),
+            ("lag_ms", "BIGINT".into()),
+            ("oldest_needed", "BIGINT".into()),
+            ("rows", "BIGINT".into()),
+            ("files", "BIGINT".into()),
+            ("maintenance", "VARCHAR".into()),
+            ("reason", "VARCHAR".into()),
+            ("last_refresh_at", "TIMESTAMP".into()),
+            ("last_refresh_strategy", "VARCHAR".into()),
+            ("last_refresh_rows_inserted", "BIGINT".into()),
+            ("last_refresh_rows_deleted", "BIGINT".into()),
+            ("last_refresh_elapsed_ms", "BIGINT".into()),
+            ("notes", serde_json::json!(["VARCHAR"])),
+            ("error", "VARCHAR".into()),
+            ("hint", "VARCHAR".into()),
+        ];
+        Records::of(columns.to_vec(), &self.views).map(Some)
+    }
+
     fn page(&self, page: &mut Page) {
         if self.views.is_empty() {
             page.line("the lake has no views");

@@ -91,7 +91,7 @@ fn every(session: &Session, options: &SyncOptions, pause: Duration) -> Result<Ex
 fn once(session: &Session, options: &SyncOptions) -> Result<Report, Failure> {
     let access = if options.dry_run { Access::ReadOnly } else { Access::ReadWrite };
     let lake = session.open(access)?;
-    let progress = Progress::begin(session.output);
+    let progress = Progress::begin(&session.output);
     Ok(sync::sync(&lake, options, &|event: &Event<'_>| show(&progress, event))?)
 }
 

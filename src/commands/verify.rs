@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::failure::{Exit, Failure};
 use super::global::Session;
 use super::names;
-use super::output::{Answer, NONE, Page, cell};
+use super::output::{Answer, NONE, Page, Records, cell};
 use crate::inspect::{Verification, verify};
 use crate::lake::Access;
 
@@ -36,7 +36,7 @@ impl Verify {
         let names = names::parse(&self.names)?;
         let lake = session.open(Access::ReadOnly)?;
         let answer = VerifyAnswer { views: verify(&lake, &names, self.limit)? };
-        session.output.answer(&answer)?;
+        session.output.answer_rows(&lake, &answer)?;
         Ok(answer.exit())
     }
 }
@@ -62,6 +62,20 @@ impl VerifyAnswer {
 }
 
 impl Answer for VerifyAnswer {
+    fn records(&self) -> Result<Option<Records>, Failure> {
+        let columns = [
+            ("view", "VARCHAR"),
+            ("snapshot", "BIGINT"),
+            ("compared", "BOOLEAN"),
+            ("rows", "BIGINT"),
+            ("missing", "BIGINT"),
+            ("unexpected", "BIGINT"),
+            ("error", "VARCHAR"),
+            ("hint", "VARCHAR"),
+        ];
+        Records::new(&columns, &self.views).map(Some)
+    }
+
     fn page(&self, page: &mut Page) {
         if self.views.is_empty() {
             page.line("the lake has no views");

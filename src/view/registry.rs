@@ -31,6 +31,11 @@ pub(crate) fn registry_table(lake: &Lake, table: &str) -> String {
     format!("{}.{}.{}", identifier(lake.alias()), identifier(SCHEMA), identifier(table))
 }
 
+/// The table that holds the history of refreshes.
+pub(crate) fn history_table(lake: &Lake) -> String {
+    registry_table(lake, HISTORY)
+}
+
 /// The name of the state table of a view.
 pub(crate) fn state_table(lake: &Lake, id: &ViewId) -> String {
     registry_table(lake, &format!("state_{}", id.as_str()))

@@ -5,6 +5,7 @@ mod bad_input;
 mod configuration;
 mod demo;
 mod help;
+mod inspect;
 #[path = "../support/program.rs"]
 mod program;
 mod results;

@@ -150,6 +150,8 @@ macro_rules! assert_transcript {
         settings.add_filter(r"(\d snapshots?), \d+ s\b", "$1, [time]");
         settings.add_filter(r"ducklake-[0-9a-f-]{36}", "ducklake-[uuid]");
         settings.add_filter(r"acc_[0-9a-f]{16}", "acc_[id]");
+        settings.add_filter(r"\b\d+(\.\d+)? (B|KiB)\b", "[size]");
+        settings.add_filter(r#"("bytes\w*"): [1-9]\d*"#, r#"$1: "[size]""#);
         settings.set_prepend_module_to_snapshot(false);
         settings.bind(|| insta::assert_snapshot!($name, $transcript));
     }};

@@ -18,6 +18,11 @@ impl Page {
         Page { text: String::new(), width }
     }
 
+    /// How many columns a line has.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
     /// What was written.
     pub(in crate::commands) fn as_str(&self) -> &str {
         &self.text
@@ -90,7 +95,7 @@ impl Page {
 pub(in crate::commands) const NONE: &str = "-";
 
 fn is_number(cell: &str) -> bool {
-    !cell.is_empty() && cell.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '+' | '-'))
+    !cell.is_empty() && cell.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '+' | '-' | '~'))
 }
 
 /// A value, as text, in a cell: NULL, the empty text and texts that read like either are told apart.

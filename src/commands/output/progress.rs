@@ -19,7 +19,7 @@ pub(in crate::commands) struct Progress {
 
 impl Progress {
     /// Work begins.
-    pub(in crate::commands) fn begin(output: Output) -> Progress {
+    pub(in crate::commands) fn begin(output: &Output) -> Progress {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {bar:20} {pos}/{len} {prefix} {wide_msg} {elapsed}")
         {

@@ -1,6 +1,6 @@
 //! The select lists that show a table at any snapshot of the window with the columns that were asked for.
 
-use super::{NetChangeRequest, SnapshotId, Transaction};
+use super::{NetChangeRequest, ROW_ID, SnapshotId, Transaction};
 use crate::lake::{
     ColumnId, LakeError, TableIdentity,
     catalog::VIRTUAL_COLUMNS,
@@ -41,6 +41,9 @@ impl Faces {
         let last = if history.identity(request.to).is_some() { request.to } else { request.from };
         let live = history.live_columns(last);
         let wanted = |(id, output): &(ColumnId, String)| {
+            if *id == ROW_ID {
+                return Ok(Wanted { id: *id, output: output.clone(), data_type: "BIGINT".to_owned(), coarse: false });
+            }
             let column = live.iter().find(|column| column.id == *id).ok_or_else(|| LakeError::Metadata {
                 message: format!("table {} has no column {id} at snapshot {last}", request.table),
             })?;
@@ -86,8 +89,14 @@ impl Faces {
             .columns
             .iter()
             .map(|wanted| {
-                let value =
-                    find(&live, wanted.id).map_or_else(|| "NULL".to_owned(), |column| identifier(&column.node.name));
+                let value = match find(&live, wanted.id) {
+                    Some(column) => identifier(&column.node.name),
+                    // A column of the user's may hide it.
+                    None if wanted.id == ROW_ID && self.history.name_ever_among(&["rowid"]).is_none() => {
+                        "rowid".to_owned()
+                    }
+                    None => "NULL".to_owned(),
+                };
                 format!("CAST({value} AS {}) AS {}, ", wanted.data_type, identifier(&wanted.output))
             })
             .collect();
@@ -121,7 +130,8 @@ impl Faces {
     /// Whether inlined rows that begun at `oldest` or later may be read from the catalog's own tables at `at`: all their
     /// columns must be called and typed as at `at`, and kept there just as they are.
     pub(super) fn inlined_rows_are_plain(&self, at: SnapshotId, oldest: SnapshotId) -> bool {
-        self.history.name_ever_among(&COLUMNS_OF_INLINED_ROWS).is_none()
+        self.columns.iter().all(|wanted| wanted.id != ROW_ID)
+            && self.history.name_ever_among(&COLUMNS_OF_INLINED_ROWS).is_none()
             && self.history.live_columns(at).iter().all(|column| column.node.is_plain() && column.begin <= oldest)
     }
 

@@ -33,6 +33,10 @@ use branches::Branch;
 use faces::Faces;
 use std::collections::BTreeSet;
 
+/// Asked for like a column, it is DuckLake's row id, which a row keeps when it is updated or moved; NULL where a column
+/// of the user's hides it.
+pub const ROW_ID: ColumnId = ColumnId(u64::MAX);
+
 /// What is asked for: the net change of `columns` of a table in a window, put into a temporary table.
 #[derive(Clone, Debug)]
 pub struct NetChangeRequest<'a> {

@@ -1,0 +1,374 @@
+//! `diff`: what changed between two snapshots.
+
+use clap::Args;
+use indicatif::HumanBytes;
+use serde::Serialize;
+
+use super::failure::{Exit, Failure};
+use super::global::{OpenLake, Session};
+use super::output::{Answer, ChangedRow, Format, NONE, Page, Records};
+use crate::inspect::rows::LEADING;
+use crate::inspect::{
+    ChangedFile, Diff as Changes, Impact, Range, RowOptions, RowTable, TableDiff, diff, files, impact, stage_rows,
+};
+use crate::lake::{Access, SnapshotId};
+use crate::view::ViewName;
+
+const EXAMPLES: &str = "\
+Examples:
+  ducklake-ivm diff 120..135                        # between two snapshots
+  ducklake-ivm diff HEAD~3.. orders                 # the last three commits, one table
+  ducklake-ivm diff 2026-11-01..                    # since midnight, UTC
+  ducklake-ivm diff @mart.sales..                   # what a view has not taken in
+  ducklake-ivm diff 120.. orders --rows --where 'amount > 100'
+  ducklake-ivm diff 120.. orders --rows --format arrow | python load.py
+  ducklake-ivm diff 120.. --impact                  # what it means for the views
+
+A snapshot is a number, HEAD, HEAD~3, a date or time (UTC, unless it has an offset), or @view: what a view stands for. \
+A side that is left out is the newest. Changes are net: what came and went again in between is not there, and \
+maintenance changes no row.";
+
+/// Show what changed between two snapshots: rows, files, schema, and what it means for the views
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Diff {
+    /// The snapshots, as FROM..TO
+    #[arg(value_name = "FROM..TO")]
+    range: String,
+    /// The tables [default: all that changed]
+    #[arg(value_name = "TABLE")]
+    tables: Vec<String>,
+    #[command(flatten)]
+    face: Face,
+    /// With --rows: how many rows of each table to show [default: 100 as a table, else all]
+    #[arg(long, value_name = "ROWS", requires = "rows")]
+    limit: Option<u64>,
+    /// With --rows: only rows for which this holds, before or after
+    #[arg(long = "where", value_name = "SQL", requires = "rows")]
+    condition: Option<String>,
+    /// With --rows: only these columns, separated by commas; changes of others do not count
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "rows")]
+    columns: Vec<String>,
+}
+
+#[derive(Args)]
+#[group(multiple = false)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line, and clap lets only one be given"
+)]
+struct Face {
+    /// Show per table how many rows and files came and went, and what happened to its schema [the default]
+    #[arg(long)]
+    stat: bool,
+    /// Show the rows
+    #[arg(long)]
+    rows: bool,
+    /// Show each data and delete file that came or went
+    #[arg(long)]
+    files: bool,
+    /// Show what a refresh of each view over this range would do
+    #[arg(long)]
+    impact: bool,
+}
+
+impl Diff {
+    /// Runs the command.
+    pub(super) fn run(&self, session: &Session) -> Result<Exit, Failure> {
+        let range: Range = self.range.parse().map_err(crate::inspect::InspectError::from)?;
+        let tables = super::names::parse(&self.tables)?;
+        let lake = session.open(Access::ReadOnly)?;
+        if self.face.rows {
+            return self.rows(session, &lake, &range, tables);
+        }
+        if self.face.files {
+            let answer = changed_files(&lake, &range, &tables)?;
+            session.output.answer_rows(&lake, &answer)?;
+        } else if self.face.impact {
+            let ((from, to), views) = impact(&lake, &range, &tables)?;
+            session.output.answer_rows(&lake, &Impacts { from, to, views })?;
+        } else {
+            let changes = diff(&lake, &range, &tables)?;
+            session.output.answer_rows(&lake, &Stat { changes })?;
+        }
+        Ok(Exit::Done)
+    }
+
+    fn rows(
+        &self,
+        session: &Session,
+        lake: &OpenLake<'_>,
+        range: &Range,
+        tables: Vec<ViewName>,
+    ) -> Result<Exit, Failure> {
+        const SHOWN: u64 = 100;
+        let output = &session.output;
+        let is_table = output.format == Format::Table;
+        let limit = self.limit.or(is_table.then_some(SHOWN));
+        if output.format.is_rows() && tables.len() != 1 {
+            return Err(Failure::usage("rows of several tables have no common columns")
+                .hint("name one table, or take --format json"));
+        }
+        let options = RowOptions { tables, columns: self.columns.clone(), condition: self.condition.clone(), limit };
+        let ((from, to), found) = stage_rows(lake, range, &options)?;
+        match output.format {
+            Format::Table => {
+                let mut page = Page::new(output.columns());
+                if found.iter().all(|table| table.rows == 0) {
+                    page.line(&format!("no row changed from snapshot {from} to {to}"));
+                }
+                for (position, table) in found.iter().filter(|table| table.rows > 0).enumerate() {
+                    if position > 0 {
+                        page.gap();
+                    }
+                    show_rows(lake, table, &mut page)?;
+                }
+                output.text(page.as_str())?;
+            }
+            Format::Json => output.json_tables(lake, (from, to), &found)?,
+            _ => {
+                for table in found.iter().take(1) {
+                    output.table(lake, &table.staged)?;
+                }
+            }
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// One table's rows: a line each, an update two.
+fn show_rows(lake: &OpenLake<'_>, table: &RowTable, page: &mut Page) -> Result<(), Failure> {
+    let mut rows: Vec<ChangedRow> = Vec::new();
+    let columns = lake.temporary_columns(&table.staged)?;
+    let expressions: Vec<String> = columns.iter().map(|column| crate::lake::identifier(&column.name)).collect();
+    let each = &mut |row: &[Option<&str>]| {
+        if let [change, copies, _, values @ ..] = row {
+            let values = values.iter().map(|value| value.map(str::to_owned)).collect();
+            rows.push(ChangedRow::new(change.unwrap_or_default(), copies.unwrap_or("1"), values));
+        }
+        Ok(())
+    };
+    lake.each_row(&table.staged, &expressions, each)
+        .map_err(|error| Failure::new(Exit::ViewFailed, error.to_string()))?;
+    let shown = rows.len() as u64;
+    let some = if shown < table.rows { format!(", {shown} of them here") } else { String::new() };
+    page.heading(&format!("{}, rows changed: {}{some}", table.table, table.rows));
+    let header: Vec<String> = columns.into_iter().skip(LEADING).map(|column| column.name).collect();
+    page.changed_rows(&header, &rows);
+    Ok(())
+}
+
+/// What `--stat` shows.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Stat {
+    changes: Changes,
+}
+
+impl Answer for Stat {
+    fn page(&self, page: &mut Page) {
+        let Changes { from, to, snapshots, maintenance, tables } = &self.changes;
+        let rows: Vec<Vec<String>> = tables.iter().map(|table| stat_row(table, tables)).collect();
+        if !rows.is_empty() {
+            page.table(&["table", "inserted", "deleted", "updated", "rows now", "files", ""], &rows);
+            let mut told = tables.iter().filter_map(|table| Some((table, remarks(table)?))).peekable();
+            if told.peek().is_some() {
+                page.gap();
+            }
+            for (table, remarks) in told {
+                page.paragraph(&format!("{}: ", table.table), "  ", &remarks);
+            }
+            page.gap();
+        }
+        let commits = if *snapshots == 1 { "1 commit".to_owned() } else { format!("{snapshots} commits") };
+        let only = match maintenance.as_slice() {
+            [] => String::new(),
+            some => format!(", only maintenance in {}", listed(some)),
+        };
+        page.paragraph("", "  ", &format!("{}; {commits} from snapshot {from} to {to}{only}", summary(tables)));
+    }
+
+    fn records(&self) -> Result<Option<Records>, Failure> {
+        let mut columns: Vec<(&'static str, serde_json::Value)> =
+            ["table", "view", "change"].map(|name| (name, "VARCHAR".into())).to_vec();
+        let counts = ["rows_before", "rows_after", "inserted", "deleted", "updated", "net"];
+        columns.extend(counts.map(|name| (name, "BIGINT".into())));
+        let files = ["files_added", "files_bytes_added", "files_removed", "files_bytes_removed"];
+        columns.extend(files.map(|name| (name, "BIGINT".into())));
+        columns.extend([("schema", serde_json::json!(["VARCHAR"])), ("note", "VARCHAR".into())]);
+        Records::of(columns, &self.changes.tables).map(Some)
+    }
+}
+
+fn listed(snapshots: &[SnapshotId]) -> String {
+    const SHOWN: usize = 5;
+    let shown: Vec<String> = snapshots.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = snapshots.len().saturating_sub(SHOWN);
+    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
+}
+
+fn stat_row(table: &TableDiff, all: &[TableDiff]) -> Vec<String> {
+    let count = |sign: &str, rows: u64| if rows == 0 { "0".to_owned() } else { format!("{sign}{rows}") };
+    let files = match (table.files.added, table.files.removed) {
+        (0, 0) => NONE.to_owned(),
+        (added, 0) => format!("+{added}"),
+        (0, removed) => format!("-{removed}"),
+        (added, removed) => format!("+{added} -{removed}"),
+    };
+    vec![
+        table.table.clone(),
+        count("+", table.inserted),
+        count("-", table.deleted),
+        count("~", table.updated),
+        table.rows_after.map_or_else(|| NONE.to_owned(), |rows| rows.to_string()),
+        files,
+        bar(table, all),
+    ]
+}
+
+/// A bar of `+`, `~` and `-`, as long as the table's changes beside the most changed one's; each sign that occurs is seen.
+fn bar(table: &TableDiff, all: &[TableDiff]) -> String {
+    const LONGEST: u64 = 20;
+    let changed = |table: &TableDiff| table.inserted + table.updated + table.deleted;
+    let most = all.iter().map(changed).max().unwrap_or(0);
+    let length = |rows: u64| if most <= LONGEST { rows } else { (rows * LONGEST / most).max(u64::from(rows > 0)) };
+    let part = |sign: &str, rows: u64| sign.repeat(usize::try_from(length(rows)).unwrap_or(0));
+    format!("{}{}{}", part("+", table.inserted), part("~", table.updated), part("-", table.deleted))
+}
+
+/// What a line of the table has no room for.
+fn remarks(table: &TableDiff) -> Option<String> {
+    let mut remarks = Vec::new();
+    if let Some(view) = &table.view {
+        remarks.push(if *view == table.table { "a view".to_owned() } else { format!("the view {view}") });
+    }
+    match table.change {
+        "created" => remarks.push("created".to_owned()),
+        "dropped" => remarks.push("dropped".to_owned()),
+        "compacted" => remarks.push("only its files changed".to_owned()),
+        _ => {}
+    }
+    remarks.extend(table.schema.iter().cloned());
+    remarks.extend(table.note.clone());
+    (!remarks.is_empty()).then(|| remarks.join("; "))
+}
+
+fn summary(tables: &[TableDiff]) -> String {
+    if tables.is_empty() {
+        return "nothing changed".to_owned();
+    }
+    let sum = |of: fn(&TableDiff) -> u64| tables.iter().map(of).sum::<u64>();
+    let count = if tables.len() == 1 { "1 table".to_owned() } else { format!("{} tables", tables.len()) };
+    let rows = format!(
+        "rows: {} inserted, {} deleted, {} updated",
+        sum(|t| t.inserted),
+        sum(|t| t.deleted),
+        sum(|t| t.updated)
+    );
+    let files = format!(
+        "files: {} added ({}), {} removed ({})",
+        sum(|t| t.files.added),
+        HumanBytes(sum(|t| t.files.bytes_added)),
+        sum(|t| t.files.removed),
+        HumanBytes(sum(|t| t.files.bytes_removed))
+    );
+    format!("{count}; {rows}; {files}")
+}
+
+/// What `--files` shows.
+#[derive(Serialize)]
+struct FileList {
+    from: SnapshotId,
+    to: SnapshotId,
+    files: Vec<ChangedFile>,
+}
+
+fn changed_files(lake: &OpenLake<'_>, range: &Range, tables: &[ViewName]) -> Result<FileList, Failure> {
+    let ((from, to), files) = files::of_range(lake, range, tables)?;
+    Ok(FileList { from, to, files })
+}
+
+impl Answer for FileList {
+    fn page(&self, page: &mut Page) {
+        if self.files.is_empty() {
+            page.line(&format!("no file came or went from snapshot {} to {}", self.from, self.to));
+            return;
+        }
+        let mut last = None;
+        for file in &self.files {
+            if last != Some(&file.table) {
+                if last.is_some() {
+                    page.gap();
+                }
+                page.heading(&file.table);
+                last = Some(&file.table);
+            }
+            let sign = if file.change == "added" { '+' } else { '-' };
+            let rows = if file.kind == "data" { "rows" } else { "deletes" };
+            page.line(&format!("{sign} {} ({rows}: {}, {})", file.path, file.rows, HumanBytes(file.bytes)));
+        }
+    }
+
+    fn records(&self) -> Result<Option<Records>, Failure> {
+        let columns = [
+            ("table", "VARCHAR"),
+            ("change", "VARCHAR"),
+            ("kind", "VARCHAR"),
+            ("path", "VARCHAR"),
+            ("rows", "BIGINT"),
+            ("bytes", "BIGINT"),
+        ];
+        Records::new(&columns, &self.files).map(Some)
+    }
+}
+
+/// What `--impact` shows.
+#[derive(Serialize)]
+struct Impacts {
+    from: SnapshotId,
+    to: SnapshotId,
+    views: Vec<Impact>,
+}
+
+impl Answer for Impacts {
+    fn page(&self, page: &mut Page) {
+        if self.views.is_empty() {
+            page.line("the lake has no views");
+            return;
+        }
+        let row = |view: &Impact| {
+            let strategy = view.strategy.map_or("fails", crate::sync::Method::word);
+            let terms = match view.strategy {
+                Some(crate::sync::Method::Incremental) => format!("{} of {}", view.terms_run, view.terms_total),
+                _ => NONE.to_owned(),
+            };
+            let or_none = |tables: &[String]| if tables.is_empty() { NONE.to_owned() } else { tables.join(", ") };
+            vec![view.view.clone(), strategy.to_owned(), terms, or_none(&view.reads), or_none(&view.skipped)]
+        };
+        let rows: Vec<Vec<String>> = self.views.iter().map(row).collect();
+        page.table(&["view", "would be", "terms run", "reads changes of", "skips"], &rows);
+        let mut told = self.views.iter().filter_map(|view| Some((view, view.error.as_ref().or(view.reason.as_ref())?)));
+        if let Some((view, why)) = told.next() {
+            page.gap();
+            page.paragraph(&format!("{}: ", view.view), "  ", why);
+        }
+        for (view, why) in told {
+            page.paragraph(&format!("{}: ", view.view), "  ", why);
+        }
+    }
+
+    fn records(&self) -> Result<Option<Records>, Failure> {
+        let list = serde_json::json!(["VARCHAR"]);
+        let columns = [
+            ("view", "VARCHAR".into()),
+            ("reads", list.clone()),
+            ("strategy", "VARCHAR".into()),
+            ("reason", "VARCHAR".into()),
+            ("terms_total", "BIGINT".into()),
+            ("terms_run", "BIGINT".into()),
+            ("skipped", list),
+            ("error", "VARCHAR".into()),
+        ];
+        Records::of(columns.to_vec(), &self.views).map(Some)
+    }
+}

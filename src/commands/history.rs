@@ -1,0 +1,112 @@
+//! `history`: past refreshes of a view.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::failure::{Exit, Failure};
+use super::global::Session;
+use super::output::{Answer, NONE, Page, Records};
+use crate::inspect::{PastRefresh, history};
+use crate::lake::Access;
+use crate::view::ViewName;
+
+const EXAMPLES: &str = "\
+Examples:
+  ducklake-ivm history mart.sales
+  ducklake-ivm history mart.sales -n 1000 --format csv
+
+Refreshes that had nothing to do write nothing, and are not here. The history of a view outlives it.";
+
+/// Show past refreshes of a view, newest first: what they took in, how, and how long it took
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct History {
+    /// The view's name: name or schema.name
+    name: String,
+    /// How many refreshes to show
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    limit: u64,
+}
+
+impl History {
+    /// Runs the command.
+    pub(super) fn run(&self, session: &Session) -> Result<Exit, Failure> {
+        let name = ViewName::parse(&self.name)?;
+        let lake = session.open(Access::ReadOnly)?;
+        let refreshes = history(&lake, &name, self.limit)?;
+        session.output.answer_rows(&lake, &HistoryAnswer { view: name.to_string(), refreshes })?;
+        Ok(Exit::Done)
+    }
+}
+
+#[derive(Serialize)]
+struct HistoryAnswer {
+    view: String,
+    refreshes: Vec<PastRefresh>,
+}
+
+impl Answer for HistoryAnswer {
+    fn page(&self, page: &mut Page) {
+        if self.refreshes.is_empty() {
+            page.line(&format!("{} has no history: it was lost and made anew", self.view));
+            return;
+        }
+        let rows: Vec<Vec<String>> = self.refreshes.iter().map(row).collect();
+        page.table(&["commit", "when (UTC)", "strategy", "terms", "read", "written", "time"], &rows);
+        let told = self.refreshes.iter().filter(|refresh| !remarks(refresh).is_empty());
+        for (position, refresh) in told.enumerate() {
+            if position == 0 {
+                page.gap();
+            }
+            page.paragraph(&format!("{}: ", refresh.committed), "  ", &remarks(refresh));
+        }
+    }
+
+    fn records(&self) -> Result<Option<Records>, Failure> {
+        let columns = [
+            ("committed", "BIGINT"),
+            ("at", "TIMESTAMP"),
+            ("snapshot", "BIGINT"),
+            ("strategy", "VARCHAR"),
+            ("reason", "VARCHAR"),
+            ("terms_total", "BIGINT"),
+            ("terms_run", "BIGINT"),
+            ("rows_read", "BIGINT"),
+            ("rows_inserted", "BIGINT"),
+            ("rows_deleted", "BIGINT"),
+            ("elapsed_ms", "BIGINT"),
+        ];
+        Records::new(&columns, &self.refreshes).map(Some)
+    }
+}
+
+fn row(refresh: &PastRefresh) -> Vec<String> {
+    let terms = match refresh.strategy.as_str() {
+        "incremental" => format!("{} of {}", refresh.terms_run, refresh.terms_total),
+        _ => NONE.to_owned(),
+    };
+    let written = match (refresh.rows_inserted, refresh.rows_deleted) {
+        (0, 0) => "0".to_owned(),
+        (inserted, 0) => format!("+{inserted}"),
+        (0, deleted) => format!("-{deleted}"),
+        (inserted, deleted) => format!("+{inserted} -{deleted}"),
+    };
+    vec![
+        refresh.committed.to_string(),
+        refresh.at.split('.').next().unwrap_or_default().to_owned(),
+        refresh.strategy.clone(),
+        terms,
+        refresh.rows_read.to_string(),
+        written,
+        format!("{} ms", refresh.elapsed_ms),
+    ]
+}
+
+/// What a line of the table has no room for.
+fn remarks(refresh: &PastRefresh) -> String {
+    let changed = refresh.sources.iter().filter(|source| source.changed && source.from < source.to);
+    let changed: Vec<String> =
+        changed.map(|source| format!("{} ({}..{}]", source.table, source.from, source.to)).collect();
+    let read = (!changed.is_empty()).then(|| changed.join(", "));
+    read.into_iter().chain(refresh.reason.clone()).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,106 @@
+//! Changed rows as people compare them: a line each, `-` and `+`, and of an update what differs is marked.
+
+use anstyle::{AnsiColor, Style};
+
+use super::page::{Page, cell};
+
+/// A row that came or went.
+pub(in crate::commands) struct ChangedRow {
+    sign: char,
+    /// Belongs to the row before, which it takes the place of.
+    is_second: bool,
+    copies: String,
+    values: Vec<Option<String>>,
+}
+
+impl ChangedRow {
+    /// Of the words of a staged change.
+    pub(in crate::commands) fn new(change: &str, copies: &str, values: Vec<Option<String>>) -> ChangedRow {
+        let sign = if matches!(change, "delete" | "update_preimage") { '-' } else { '+' };
+        ChangedRow { sign, is_second: change == "update_postimage", copies: copies.to_owned(), values }
+    }
+}
+
+/// Stands after a value that differs from the one above.
+const MARK: char = '*';
+/// The fewest characters that a value is cut to.
+const NARROWEST: usize = 8;
+const GAP: &str = "  ";
+
+impl Page {
+    /// Rows below a header, each in one line: values that are too wide are cut.
+    pub(in crate::commands) fn changed_rows(&mut self, header: &[String], rows: &[ChangedRow]) {
+        let mut previous: Option<&ChangedRow> = None;
+        let mut lines: Vec<(Style, Vec<String>)> = Vec::new();
+        for row in rows {
+            let above = previous.filter(|_| row.is_second);
+            let differs =
+                |position: usize| above.is_some_and(|above| above.values.get(position) != row.values.get(position));
+            let mut cells =
+                vec![if row.copies == "1" { row.sign.to_string() } else { format!("{}{}", row.sign, row.copies) }];
+            for (position, value) in row.values.iter().enumerate() {
+                let mut text = cell(value.as_deref());
+                if differs(position) {
+                    text.push(MARK);
+                }
+                cells.push(text);
+            }
+            let color = if row.sign == '-' { AnsiColor::Red } else { AnsiColor::Green };
+            lines.push((Style::new().fg_color(Some(color.into())), cells));
+            previous = Some(row);
+        }
+        let head: Vec<String> = std::iter::once(String::new()).chain(header.iter().cloned()).collect();
+        lines.insert(0, (Style::new().bold(), head));
+        let widths = widths(lines.iter().map(|(_, cells)| cells.as_slice()), self.width());
+        for (style, cells) in &lines {
+            let padded: Vec<String> = cells.iter().zip(&widths).map(|(cell, width)| fit(cell, *width)).collect();
+            let line = padded.join(GAP);
+            self.line(&format!("{style}{}{style:#}", line.trim_end()));
+        }
+    }
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// How wide each column may be so that a line fits: the widest give way first.
+fn widths<'a>(rows: impl Iterator<Item = &'a [String]>, line: usize) -> Vec<usize> {
+    let mut widths: Vec<usize> = Vec::new();
+    for row in rows {
+        widths.resize(widths.len().max(row.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = length(cell).max(*width);
+        }
+    }
+    let room = line.saturating_sub(GAP.len() * widths.len().saturating_sub(1));
+    while widths.iter().sum::<usize>() > room {
+        let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > NARROWEST) else { break };
+        *widest -= 1;
+    }
+    widths
+}
+
+/// `text` with spaces up to `width`, or cut to it; its mark stays.
+fn fit(text: &str, width: usize) -> String {
+    if length(text) <= width {
+        return format!("{text:width$}");
+    }
+    let end = if text.ends_with(MARK) { format!("…{MARK}") } else { "…".to_owned() };
+    let kept: String = text.chars().take(width.saturating_sub(length(&end))).collect();
+    format!("{kept}{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_columns_give_way() {
+        let row = ["+".to_owned(), "x".repeat(50), "short".to_owned()];
+        assert_eq!(widths([row.as_slice()].into_iter(), 40), [1, 30, 5]);
+        assert_eq!(fit("abcdefgh", 5), "abcd…");
+        assert_eq!(fit("abcdefg*", 5), "abc…*");
+        assert_eq!(fit("ab", 4), "ab  ");
+    }
+}

@@ -1,0 +1,100 @@
+//! What can go wrong with a question about the lake.
+
+use super::revision::RevisionError;
+use crate::lake::{LakeError, SnapshotId};
+use crate::sync::SyncError;
+use crate::view::{ViewError, ViewName};
+
+/// What can go wrong with a question about the lake.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InspectError {
+    /// The lake refused.
+    #[error(transparent)]
+    Lake(#[from] LakeError),
+    /// A view or the registry is at fault.
+    #[error(transparent)]
+    View(#[from] ViewError),
+    /// A view cannot be looked at.
+    #[error(transparent)]
+    Sync(#[from] SyncError),
+    /// A revision names no snapshot.
+    #[error(transparent)]
+    Revision(#[from] RevisionError),
+    /// There is no such table.
+    #[error("table {table} does not exist{}", between(*.span))]
+    UnknownTable {
+        /// The name asked for.
+        table: ViewName,
+        /// Where it was looked for, if not in the whole past.
+        span: Option<(SnapshotId, SnapshotId)>,
+        /// Names that are like it.
+        near: Vec<String>,
+    },
+    /// The name is that of a view of the lake, which holds no rows.
+    #[error("{table} is a view of the lake, not a table")]
+    LakeView {
+        /// The name.
+        table: ViewName,
+    },
+    /// There is no such column.
+    #[error("table {table} has no column {column:?} at snapshot {at}")]
+    UnknownColumn {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// The snapshot.
+        at: SnapshotId,
+        /// Names that are like it.
+        near: Vec<String>,
+    },
+    /// The condition on rows is not SQL that fits the table.
+    #[error("the condition does not fit table {table}: {message}")]
+    Condition {
+        /// The table.
+        table: String,
+        /// What DuckDB says.
+        message: String,
+    },
+}
+
+fn between(span: Option<(SnapshotId, SnapshotId)>) -> String {
+    match span {
+        None => String::new(),
+        Some((from, to)) if from == to => format!(" at snapshot {from}"),
+        Some((from, to)) => format!(" at snapshot {from}, nor at {to}"),
+    }
+}
+
+impl InspectError {
+    /// What the user can do next.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            InspectError::Lake(error) => error.hint(),
+            InspectError::View(error) => error.hint(),
+            InspectError::Sync(error) => error.hint(),
+            InspectError::Revision(error) => error.hint(),
+            InspectError::UnknownTable { near, .. } | InspectError::UnknownColumn { near, .. } => {
+                (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")))
+            }
+            InspectError::LakeView { .. } => Some("name the tables that it reads".to_owned()),
+            InspectError::Condition { .. } => Some("write it as in WHERE, over the table's own columns".to_owned()),
+        }
+    }
+}
+
+/// Up to three of `names` that are most like `wanted`, the likest first. What stands before the last dot of both counts
+/// for nothing.
+pub(super) fn near(wanted: &str, names: impl IntoIterator<Item = String>) -> Vec<String> {
+    const LIKE: f64 = 0.75;
+    let last_part = |name: &str| name.rsplit('.').next().unwrap_or(name).to_lowercase();
+    let folded = last_part(wanted);
+    let mut scored: Vec<(f64, String)> = names
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(&folded, &last_part(&name)), name))
+        .filter(|(score, _)| *score >= LIKE)
+        .collect();
+    scored.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    scored.into_iter().map(|(_, name)| name).take(3).collect()
+}

@@ -1,0 +1,113 @@
+//! The data and delete files that came or went between two snapshots, from metadata alone.
+
+use serde::Serialize;
+
+use super::InspectError;
+use super::diff::touched;
+use super::revision::Range;
+use crate::lake::{Lake, LakeError, SnapshotId, TableId, Transaction, Value, literal};
+use crate::view::ViewName;
+
+/// A file that came or went; serialised, an element of `diff --files --format json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChangedFile {
+    /// The table, as `schema.name`.
+    pub table: String,
+    /// `added` or `removed`.
+    pub change: String,
+    /// `data` or `delete`.
+    pub kind: String,
+    /// Where it is.
+    pub path: String,
+    /// Rows in it, or positions that it deletes.
+    pub rows: u64,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// How many files came and went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct FileTotals {
+    /// Files that came.
+    pub added: u64,
+    /// Their bytes.
+    pub bytes_added: u64,
+    /// Files that went.
+    pub removed: u64,
+    /// Their bytes.
+    pub bytes_removed: u64,
+}
+
+impl FileTotals {
+    /// Adds up `files`.
+    pub fn of(files: &[ChangedFile]) -> FileTotals {
+        files.iter().fold(FileTotals::default(), |mut totals, file| {
+            if file.change == "added" {
+                totals.added += 1;
+                totals.bytes_added += file.bytes;
+            } else {
+                totals.removed += 1;
+                totals.bytes_removed += file.bytes;
+            }
+            totals
+        })
+    }
+}
+
+/// The files of all tables, or of those called `tables`, that came or went in a range.
+pub fn of_range(
+    lake: &Lake,
+    range: &Range,
+    tables: &[ViewName],
+) -> Result<((SnapshotId, SnapshotId), Vec<ChangedFile>), InspectError> {
+    let transaction = lake.begin()?;
+    let touched = touched(&transaction, range, tables)?;
+    let mut found = Vec::new();
+    for ends in &touched.tables {
+        let name = ends.last().map(super::tables::End::name).unwrap_or_default();
+        found.extend(files(&transaction, ends.id, &name, touched.span)?);
+    }
+    Ok((touched.span, found))
+}
+
+/// The files of the table `id`, which is called `table`, that came or went after `from`, up to `to`.
+pub fn files(
+    transaction: &Transaction<'_>,
+    id: TableId,
+    table: &str,
+    (from, to): (SnapshotId, SnapshotId),
+) -> Result<Vec<ChangedFile>, LakeError> {
+    let metadata = transaction.metadata();
+    let base = literal(&transaction.data_path()?);
+    let part = |kind: &str, source: &str, rows: &str| {
+        format!(
+            "SELECT CASE WHEN f.begin_snapshot > {from} THEN 'added' ELSE 'removed' END AS change, '{kind}' AS kind, \
+             CASE WHEN NOT f.path_is_relative THEN f.path WHEN NOT t.path_is_relative THEN t.path || f.path \
+             WHEN NOT s.path_is_relative THEN s.path || t.path || f.path \
+             ELSE {base} || s.path || t.path || f.path END AS path, \
+             f.{rows}::BIGINT AS rows, f.file_size_bytes::BIGINT AS bytes \
+             FROM {metadata}.{source} f \
+             JOIN (SELECT * FROM {metadata}.ducklake_table WHERE table_id = {id} ORDER BY begin_snapshot DESC LIMIT 1) t \
+             USING (table_id) JOIN {metadata}.ducklake_schema s USING (schema_id) WHERE \
+             (f.begin_snapshot > {from} AND f.begin_snapshot <= {to} AND (f.end_snapshot IS NULL OR f.end_snapshot > {to})) \
+             OR (f.begin_snapshot <= {from} AND f.end_snapshot > {from} AND f.end_snapshot <= {to})"
+        )
+    };
+    let sql = format!(
+        "SELECT DISTINCT * FROM ({} UNION ALL {}) ORDER BY change, kind, path",
+        part("data", "ducklake_data_file", "record_count"),
+        part("delete", "ducklake_delete_file", "delete_count")
+    );
+    let file = |row: &Vec<Value>| match row.as_slice() {
+        [change, kind, path, rows, bytes] => Ok(ChangedFile {
+            table: table.to_owned(),
+            change: change.as_str()?.to_owned(),
+            kind: kind.as_str()?.to_owned(),
+            path: path.as_str()?.to_owned(),
+            rows: rows.optional(Value::as_u64)?.unwrap_or(0),
+            bytes: bytes.optional(Value::as_u64)?.unwrap_or(0),
+        }),
+        other => Err(LakeError::NotOneRow { found: other.len() }),
+    };
+    transaction.query(&sql)?.rows.iter().map(file).collect()
+}

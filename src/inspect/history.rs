@@ -1,0 +1,117 @@
+//! Past refreshes of a view, newest first, as the registry keeps them; also of a view that was dropped.
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::lake::{Lake, LakeError, SnapshotId, Transaction, Value, literal};
+use crate::view::{ViewError, ViewName, registry};
+
+/// A refresh; serialised, an element of `history --format json`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PastRefresh {
+    /// When it was committed, in UTC.
+    pub at: String,
+    /// The commit.
+    pub committed: SnapshotId,
+    /// The snapshot that the view has stood for since.
+    pub snapshot: SnapshotId,
+    /// How it was done.
+    pub strategy: String,
+    /// Why so, if there was a choice.
+    pub reason: Option<String>,
+    /// What was taken in.
+    pub sources: Vec<PastWindow>,
+    /// How many terms the delta could have had.
+    pub terms_total: u64,
+    /// How many were run.
+    pub terms_run: u64,
+    /// Rows of the net changes of the sources.
+    pub rows_read: u64,
+    /// Rows that came into the view.
+    pub rows_inserted: u64,
+    /// Rows that went out of it.
+    pub rows_deleted: u64,
+    /// How long it took.
+    pub elapsed_ms: u64,
+}
+
+/// A window of a source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PastWindow {
+    /// The table, as `schema.name`.
+    pub table: String,
+    /// After this snapshot,
+    pub from: u64,
+    /// up to this one.
+    pub to: u64,
+    /// Did it change in between?
+    pub changed: bool,
+}
+
+/// The last `limit` refreshes of a view.
+pub fn history(lake: &Lake, name: &ViewName, limit: u64) -> Result<Vec<PastRefresh>, ViewError> {
+    let transaction = lake.begin()?;
+    let views = registry::views(&transaction)?;
+    let unknown =
+        || ViewError::Unknown { view: name.clone(), known: views.iter().map(|view| view.name.clone()).collect() };
+    if !registry::exists(&transaction)? {
+        return Err(unknown());
+    }
+    let view = views.iter().find(|view| view.name == *name);
+    let condition = match view {
+        Some(view) => format!("view_id = {}", literal(view.id.as_str())),
+        None => format!("lower(view_name) = lower({})", literal(&name.to_string())),
+    };
+    let found = past(&transaction, &condition, limit)?;
+    if found.is_empty() && view.is_none() { Err(unknown()) } else { Ok(found) }
+}
+
+fn past(transaction: &Transaction<'_>, condition: &str, limit: u64) -> Result<Vec<PastRefresh>, ViewError> {
+    let sql = format!(
+        "SELECT CAST(refreshed_at AS VARCHAR), snapshot_id, snapshot, strategy, reason, sources, terms_total, \
+         terms_run, rows_in, rows_inserted, rows_deleted, elapsed_ms FROM {} WHERE {condition} \
+         ORDER BY snapshot_id DESC, refreshed_at DESC LIMIT {limit}",
+        registry::history_table(transaction)
+    );
+    let rows = match transaction.query(&sql) {
+        Ok(found) => found.rows,
+        Err(error) if error.is_unbound() => return Err(ViewError::History { detail: error.to_string() }),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(rows.iter().map(|row| past_refresh(row)).collect::<Result<_, LakeError>>()?)
+}
+
+fn past_refresh(row: &[Value]) -> Result<PastRefresh, LakeError> {
+    let [at, committed, snapshot, strategy, reason, sources, total, run, read, inserted, deleted, elapsed] = row else {
+        return Err(LakeError::NotOneRow { found: row.len() });
+    };
+    let number = |value: &Value| Ok::<_, LakeError>(value.optional(Value::as_u64)?.unwrap_or(0));
+    Ok(PastRefresh {
+        at: at.as_str()?.to_owned(),
+        committed: SnapshotId(committed.as_u64()?),
+        snapshot: SnapshotId(snapshot.as_u64()?),
+        strategy: strategy.as_str()?.to_owned(),
+        reason: reason.optional(Value::as_str)?.map(str::to_owned),
+        sources: windows(sources.optional(Value::as_str)?.unwrap_or_default()),
+        terms_total: number(total)?,
+        terms_run: number(run)?,
+        rows_read: number(read)?,
+        rows_inserted: number(inserted)?,
+        rows_deleted: number(deleted)?,
+        elapsed_ms: number(elapsed)?,
+    })
+}
+
+/// The windows as the registry keeps them; what cannot be read is left out.
+fn windows(text: &str) -> Vec<PastWindow> {
+    let windows: Vec<Json> = serde_json::from_str(text).unwrap_or_default();
+    let window = |window: &Json| {
+        Some(PastWindow {
+            table: window["table"].as_str()?.to_owned(),
+            from: window["from"].as_u64()?,
+            to: window["to"].as_u64()?,
+            changed: window["changed"].as_bool()?,
+        })
+    };
+    windows.iter().filter_map(window).collect()
+}

@@ -1,0 +1,330 @@
+//! The lake's commits, newest first: who made them, what for, and what changed in which table. Counts are those of the
+//! net change of each table in each commit, so maintenance has none.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::InspectError;
+use super::tables::{Ends, unknown};
+use crate::lake::{Lake, LakeError, Snapshot, SnapshotId, TableId, Transaction, literal};
+use crate::sync::temporary::Temporary;
+use crate::view::{AUTHOR, ViewError, ViewName, registry};
+
+/// Which commits are wanted.
+#[derive(Debug, Clone, Default)]
+pub struct LogOptions {
+    /// At most so many.
+    pub limit: u64,
+    /// Only commits from this one on.
+    pub since: Option<SnapshotId>,
+    /// Only commits that touched this table.
+    pub table: Option<ViewName>,
+    /// Only commits that refreshed this view.
+    pub view: Option<ViewName>,
+    /// Counts rows, which reads the changes.
+    pub counts: bool,
+}
+
+/// A commit; serialised, an element of `snapshots --format json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LoggedSnapshot {
+    /// Its number.
+    pub snapshot: SnapshotId,
+    /// When it was made, in UTC.
+    pub at: String,
+    /// Who made it, where that was said.
+    pub author: Option<String>,
+    /// What for.
+    pub message: Option<String>,
+    /// It only reorganised files: no row changed.
+    pub maintenance: bool,
+    /// The tables that it touched; those of the registry are left out.
+    pub tables: Vec<TouchedTable>,
+    /// What else it did: schemas, views and macros made or dropped.
+    pub other: Vec<String>,
+    /// The refresh that it is.
+    pub refresh: Option<LoggedRefresh>,
+}
+
+/// A table in a commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TouchedTable {
+    /// The table, as `schema.name`.
+    pub table: String,
+    /// `created`, `dropped`, `altered`, `changed`, `compacted`.
+    pub change: &'static str,
+    /// Rows that came; null where the snapshot before is gone, or nobody asked.
+    pub rows_inserted: Option<u64>,
+    /// Rows that went.
+    pub rows_deleted: Option<u64>,
+    /// Rows that have the same row id and other content.
+    pub rows_updated: Option<u64>,
+}
+
+/// A refresh of a view.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LoggedRefresh {
+    /// The view.
+    pub view: String,
+    /// How it was refreshed.
+    pub strategy: String,
+}
+
+/// The last commits that `options` ask for.
+pub fn log(lake: &Lake, options: &LogOptions) -> Result<Vec<LoggedSnapshot>, InspectError> {
+    let transaction = lake.begin()?;
+    let oldest = options.since.unwrap_or(SnapshotId(0));
+    let table = options.table.as_ref().map(|name| births(&transaction, name)).transpose()?;
+    let refreshes = refreshes(&transaction)?;
+    if let Some(view) = &options.view
+        && !refreshes.values().any(|refresh| refresh.view.eq_ignore_ascii_case(&view.to_string()))
+    {
+        let known = registry::views(&transaction)?.into_iter().map(|view| view.name).collect();
+        return Err(ViewError::Unknown { view: view.clone(), known }.into());
+    }
+    let mut found = Vec::new();
+    for snapshot in transaction.snapshots(oldest..=transaction.snapshot())?.into_iter().rev() {
+        if found.len() as u64 >= options.limit {
+            break;
+        }
+        let changes = snapshot.changes_made.clone();
+        let tokens = tokens(&changes);
+        let is_touched = |births: &BTreeMap<u64, SnapshotId>| {
+            births.values().any(|birth| *birth == snapshot.id)
+                || tokens.iter().any(|token| token.id().is_some_and(|id| births.contains_key(&id)))
+        };
+        if table.as_ref().is_some_and(|births| !is_touched(births)) {
+            continue;
+        }
+        let refresh = refreshes.get(&snapshot.id);
+        let wanted =
+            |view: &ViewName| refresh.is_some_and(|refresh| refresh.view.eq_ignore_ascii_case(&view.to_string()));
+        if options.view.as_ref().is_some_and(|view| !wanted(view)) {
+            continue;
+        }
+        found.push(logged(&transaction, snapshot, &tokens, refresh.cloned(), options.counts)?);
+    }
+    Ok(found)
+}
+
+/// The refreshes of the history by their commits; none if the lake has no views.
+fn refreshes(transaction: &Transaction<'_>) -> Result<BTreeMap<SnapshotId, LoggedRefresh>, LakeError> {
+    let mut found = BTreeMap::new();
+    if !registry::exists(transaction)? {
+        return Ok(found);
+    }
+    let table = registry::history_table(transaction);
+    let rows = match transaction.query(&format!("SELECT snapshot_id, view_name, strategy FROM {table}")) {
+        Err(error) if error.is_unbound() => return Ok(found),
+        rows => rows?.rows,
+    };
+    for row in &rows {
+        if let [snapshot, view, strategy] = row.as_slice() {
+            let refresh = LoggedRefresh { view: view.as_str()?.to_owned(), strategy: strategy.as_str()?.to_owned() };
+            found.insert(SnapshotId(snapshot.as_u64()?), refresh);
+        }
+    }
+    Ok(found)
+}
+
+/// Every table that ever had that name, and the commit that made it.
+fn births(transaction: &Transaction<'_>, name: &ViewName) -> Result<BTreeMap<u64, SnapshotId>, InspectError> {
+    let metadata = transaction.metadata();
+    let rows = transaction.query(&format!(
+        "SELECT table_id, (SELECT min(begin_snapshot) FROM {metadata}.ducklake_table b WHERE b.table_id = t.table_id) \
+         FROM {metadata}.ducklake_table t JOIN {metadata}.ducklake_schema s USING (schema_id) \
+         WHERE lower(s.schema_name) = lower({}) AND lower(t.table_name) = lower({}) ORDER BY 1",
+        literal(&name.schema),
+        literal(&name.name)
+    ))?;
+    let mut births = BTreeMap::new();
+    for row in &rows.rows {
+        if let [id, birth] = row.as_slice() {
+            births.insert(id.as_u64()?, SnapshotId(birth.as_u64()?));
+        }
+    }
+    if births.is_empty() { Err(unknown(transaction, name, None)?) } else { Ok(births) }
+}
+
+/// What DuckLake says that a commit did.
+#[derive(Debug, PartialEq, Eq)]
+struct Token<'a> {
+    kind: &'a str,
+    /// An id, or names in double quotes.
+    of: &'a str,
+}
+
+impl Token<'_> {
+    fn id(&self) -> Option<u64> {
+        self.of.parse().ok()
+    }
+
+    /// The names without their quotes.
+    fn names(&self) -> String {
+        self.of.replace("\".\"", ".").trim_matches('"').replace("\"\"", "\"")
+    }
+}
+
+/// The tokens of a commit: they end at commas outside of quotes.
+fn tokens(changes: &str) -> Vec<Token<'_>> {
+    let mut quoted = false;
+    let parts: Vec<&str> = changes
+        .split(|c: char| {
+            quoted ^= c == '"';
+            c == ',' && !quoted
+        })
+        .collect();
+    parts
+        .into_iter()
+        .filter_map(|part| part.split_once(':'))
+        .map(|(kind, of)| Token { kind: kind.trim(), of })
+        .collect()
+}
+
+/// Did a commit only reorganise files? A flush of deletes says that it deletes, so what it did is looked at.
+pub(super) fn is_maintenance(transaction: &Transaction<'_>, snapshot: &Snapshot) -> Result<bool, LakeError> {
+    let tokens = tokens(&snapshot.changes_made);
+    let compacts = |token: &Token<'_>| change_of(token.kind) == Some("compacted");
+    if !tokens.iter().any(compacts) {
+        return Ok(false);
+    }
+    for token in tokens.iter().filter(|token| !compacts(token)) {
+        let flushed = tokens.iter().any(|other| compacts(other) && other.of == token.of);
+        let Some(id) = token.id().filter(|_| flushed && token.kind == "deleted_from_table") else { return Ok(false) };
+        if net_rows(transaction, TableId(id), snapshot.id)? != Some((0, 0, 0)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The tables that a commit names by their ids.
+pub(super) fn tables_named(changes: &str) -> Vec<TableId> {
+    let named = tokens(changes).into_iter().filter(|token| change_of(token.kind).is_some());
+    named.filter_map(|token| token.id().map(TableId)).collect()
+}
+
+/// What a token says of a table, the most telling last.
+fn change_of(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "merge_adjacent" | "rewrite_delete" | "compacted_table" | "inline_flush" | "flushed_inlined" => "compacted",
+        "inserted_into_table" | "deleted_from_table" | "inlined_insert" | "inlined_delete" => "changed",
+        "altered_table" => "altered",
+        "dropped_table" => "dropped",
+        _ => return None,
+    })
+}
+
+fn logged(
+    transaction: &Transaction<'_>,
+    snapshot: Snapshot,
+    tokens: &[Token<'_>],
+    refresh: Option<LoggedRefresh>,
+    counts: bool,
+) -> Result<LoggedSnapshot, LakeError> {
+    const RANK: [&str; 5] = ["compacted", "changed", "altered", "created", "dropped"];
+    let mut touched: BTreeMap<u64, &'static str> = BTreeMap::new();
+    let rank = |change: &str| RANK.iter().position(|known| *known == change);
+    for token in tokens {
+        if let (Some(id), Some(change)) = (token.id(), change_of(token.kind)) {
+            let known = touched.entry(id).or_insert(change);
+            if rank(change) > rank(known) {
+                *known = change;
+            }
+        }
+    }
+    if tokens.iter().any(|token| token.kind == "created_table") {
+        for id in born(transaction, snapshot.id)? {
+            touched.insert(id.0, "created");
+        }
+    }
+    let own = snapshot.author.as_deref() == Some(AUTHOR);
+    let maintenance = is_maintenance(transaction, &snapshot)?;
+    let mut tables = Vec::new();
+    for (id, change) in touched {
+        let table = TableId(id);
+        let before = SnapshotId(snapshot.id.0.saturating_sub(1));
+        let identity = match transaction.table_by_id(table, snapshot.id)? {
+            Some(now) => Some(now),
+            None => transaction.table_by_id(table, before)?,
+        };
+        let Some(identity) = identity else { continue };
+        if identity.schema.eq_ignore_ascii_case(registry::SCHEMA) {
+            continue;
+        }
+        let rows = match (counts, maintenance || change == "compacted") {
+            (false, _) => None,
+            (true, true) => Some((0, 0, 0)),
+            (true, false) => net_rows(transaction, identity.id, snapshot.id)?,
+        };
+        let change = if maintenance { "compacted" } else { change };
+        tables.push(TouchedTable {
+            table: format!("{}.{}", identity.schema, identity.name),
+            change,
+            rows_inserted: rows.map(|(inserted, _, _)| inserted),
+            rows_deleted: rows.map(|(_, deleted, _)| deleted),
+            rows_updated: rows.map(|(_, _, updated)| updated),
+        });
+    }
+    tables.sort_by(|one, other| one.table.cmp(&other.table));
+    let said = tokens.iter().filter(|token| change_of(token.kind).is_none() && token.kind != "created_table");
+    let other = said.filter(|token| !own || !token.of.contains(registry::SCHEMA));
+    Ok(LoggedSnapshot {
+        snapshot: snapshot.id,
+        at: snapshot.time.trim_end_matches("+00").to_owned(),
+        author: snapshot.author,
+        message: snapshot.message,
+        maintenance,
+        tables,
+        other: other.map(|token| format!("{} {}", token.kind.replace('_', " "), token.names())).collect(),
+        refresh,
+    })
+}
+
+/// The tables that a commit made.
+fn born(transaction: &Transaction<'_>, snapshot: SnapshotId) -> Result<Vec<TableId>, LakeError> {
+    let metadata = transaction.metadata();
+    let rows = transaction.query(&format!(
+        "SELECT table_id FROM {metadata}.ducklake_table GROUP BY table_id HAVING min(begin_snapshot) = {snapshot} ORDER BY 1"
+    ))?;
+    rows.rows.iter().filter_map(|row| row.first()).map(|id| id.as_u64().map(TableId)).collect()
+}
+
+/// How many rows of a table came and went in a commit; `None` where that can no longer be read.
+fn net_rows(
+    transaction: &Transaction<'_>,
+    table: TableId,
+    to: SnapshotId,
+) -> Result<Option<(u64, u64, u64)>, LakeError> {
+    let Some(from) = to.0.checked_sub(1).map(SnapshotId) else { return Ok(None) };
+    if !transaction.snapshot_exists(from)? {
+        return Ok(None);
+    }
+    let temporary = Temporary::default();
+    let ends = Ends::of(transaction, table, from, to)?;
+    let found = match ends.stage(transaction, (from, to), &temporary, &|_| true) {
+        Ok(staged) => staged.map(|staged| (staged.inserted, staged.deleted, staged.updated)),
+        // What cannot be trusted is not counted; the log itself goes on.
+        Err(LakeError::UnreadablePast { .. }) => None,
+        Err(error) => return Err(error),
+    };
+    temporary.clear(transaction)?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_tokens_may_hold_anything() {
+        let found =
+            tokens("created_table:\"main\".\"a,b:c\",inserted_into_table:7,created_view:\"s\".\"say \"\"v\"\"\"");
+        assert_eq!(found.len(), 3);
+        assert_eq!((found[0].kind, found[0].names().as_str()), ("created_table", "main.a,b:c"));
+        assert_eq!((found[1].kind, found[1].id()), ("inserted_into_table", Some(7)));
+        assert_eq!(found[2].names(), "s.say \"v\"");
+        assert!(tokens("").is_empty());
+    }
+}

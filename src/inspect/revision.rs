@@ -1,0 +1,259 @@
+//! Snapshots as people write them: `120`, `HEAD~3`, `2026-11-01`, `@view`, and ranges of them.
+
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+
+use super::InspectError;
+use crate::lake::{SnapshotId, Transaction, Value};
+use crate::view::{ViewError, ViewName, registry};
+
+/// A snapshot as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Revision {
+    /// By its number.
+    Snapshot(SnapshotId),
+    /// So many before the newest.
+    Head(u64),
+    /// The newest one that was there at that moment.
+    Moment(Timestamp),
+    /// What a view stands for.
+    View(ViewName),
+}
+
+/// Two snapshots as they were written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Range {
+    /// The older one.
+    pub from: Revision,
+    /// The newer one.
+    pub to: Revision,
+}
+
+/// A text that names no snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RevisionError {
+    /// It cannot be read.
+    #[error("{text:?} is no snapshot: {reason}")]
+    Unreadable {
+        /// The text.
+        text: String,
+        /// Why.
+        reason: String,
+    },
+    /// It is one snapshot where two are needed.
+    #[error("{text:?} is no range of snapshots")]
+    NoRange {
+        /// The text.
+        text: String,
+    },
+    /// The snapshot does not exist.
+    #[error("snapshot {snapshot} does not exist: the lake has {}", present(*.oldest, *.newest))]
+    NoSnapshot {
+        /// As it was written.
+        snapshot: String,
+        /// The oldest that there is.
+        oldest: SnapshotId,
+        /// The newest.
+        newest: SnapshotId,
+    },
+    /// Nothing was there yet at that moment.
+    #[error("no snapshot is as old as {moment}: the oldest is {oldest}, of {time}")]
+    TooEarly {
+        /// The moment.
+        moment: Timestamp,
+        /// The oldest that there is.
+        oldest: SnapshotId,
+        /// When it was made.
+        time: String,
+    },
+    /// The range runs backwards.
+    #[error("the range ends with snapshot {to}, before its begin {from}")]
+    Backwards {
+        /// Its begin.
+        from: SnapshotId,
+        /// Its end.
+        to: SnapshotId,
+    },
+}
+
+fn present(oldest: SnapshotId, newest: SnapshotId) -> String {
+    if oldest == newest { oldest.to_string() } else { format!("{oldest} to {newest}") }
+}
+
+impl RevisionError {
+    /// What the user can do next.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            RevisionError::Unreadable { .. } => {
+                "write 120, HEAD, HEAD~3, 2026-11-01, 2026-11-01T08:30 (UTC), 2026-11-01T08:30+01:00 or @view"
+                    .to_owned()
+            }
+            RevisionError::NoRange { text } => format!("write {text}.. for what came since, or FROM..TO"),
+            RevisionError::NoSnapshot { .. } => "the command snapshots lists them; others have expired".to_owned(),
+            RevisionError::TooEarly { oldest, .. } => format!("begin with {oldest}.."),
+            RevisionError::Backwards { from, to } => format!("write {to}..{from}"),
+        })
+    }
+}
+
+impl std::str::FromStr for Revision {
+    type Err = RevisionError;
+
+    fn from_str(text: &str) -> Result<Revision, RevisionError> {
+        let text = text.trim();
+        let unreadable = |reason: String| RevisionError::Unreadable { text: text.to_owned(), reason };
+        if let Some(name) = text.strip_prefix('@') {
+            return ViewName::parse(name).map(Revision::View).map_err(|error| unreadable(error.to_string()));
+        }
+        if text.eq_ignore_ascii_case("head") {
+            return Ok(Revision::Head(0));
+        }
+        if let Some(back) = text.get(..5).filter(|head| head.eq_ignore_ascii_case("head~")).map(|_| &text[5..]) {
+            let back = back.parse().map_err(|_| unreadable("after HEAD~ comes a number".to_owned()))?;
+            return Ok(Revision::Head(back));
+        }
+        if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
+            let id = text.parse().map_err(|_| unreadable("the number is too large".to_owned()))?;
+            return Ok(Revision::Snapshot(SnapshotId(id)));
+        }
+        moment(text).map(Revision::Moment).map_err(unreadable)
+    }
+}
+
+/// A moment: with an offset as it says, without one in UTC, a date as its first moment.
+fn moment(text: &str) -> Result<Timestamp, String> {
+    if let Ok(moment) = text.parse::<Timestamp>() {
+        return Ok(moment);
+    }
+    let civil = match text.parse::<Date>() {
+        Ok(date) if text.len() <= "2026-11-01".len() => Ok(date.to_datetime(jiff::civil::Time::midnight())),
+        _ => text.parse::<DateTime>(),
+    };
+    match civil.and_then(|civil| TimeZone::UTC.to_timestamp(civil)) {
+        Ok(moment) => Ok(moment),
+        Err(error) if text.starts_with(|c: char| c.is_ascii_digit()) => Err(error.to_string()),
+        Err(_) => Err("it is neither a number, a date nor HEAD".to_owned()),
+    }
+}
+
+impl std::str::FromStr for Range {
+    type Err = RevisionError;
+
+    /// A side that is left out is the newest snapshot.
+    fn from_str(text: &str) -> Result<Range, RevisionError> {
+        let (from, to) = text.split_once("..").ok_or_else(|| RevisionError::NoRange { text: text.to_owned() })?;
+        let side = |side: &str| if side.trim().is_empty() { Ok(Revision::Head(0)) } else { side.parse() };
+        Ok(Range { from: side(from)?, to: side(to)? })
+    }
+}
+
+impl Range {
+    /// The two snapshots.
+    pub fn resolve(&self, transaction: &Transaction<'_>) -> Result<(SnapshotId, SnapshotId), InspectError> {
+        let (from, to) = (self.from.resolve(transaction)?, self.to.resolve(transaction)?);
+        if from > to { Err(RevisionError::Backwards { from, to }.into()) } else { Ok((from, to)) }
+    }
+}
+
+impl Revision {
+    /// The snapshot.
+    pub fn resolve(&self, transaction: &Transaction<'_>) -> Result<SnapshotId, InspectError> {
+        let newest = transaction.snapshot();
+        let (id, written) = match self {
+            Revision::Snapshot(id) => (Some(*id), id.to_string()),
+            Revision::Head(back) => (newest.0.checked_sub(*back).map(SnapshotId), format!("HEAD~{back}")),
+            Revision::Moment(moment) => return at_moment(transaction, *moment),
+            Revision::View(name) => {
+                let id = standing(transaction, name)?;
+                (Some(id), format!("{id}, for which view {name} stands,"))
+            }
+        };
+        match id.filter(|id| *id <= newest) {
+            Some(id) if transaction.snapshot_exists(id)? => Ok(id),
+            _ => {
+                let oldest = transaction.oldest_snapshot()?;
+                Err(RevisionError::NoSnapshot { snapshot: written, oldest, newest }.into())
+            }
+        }
+    }
+}
+
+/// The snapshot that a view stands for.
+fn standing(transaction: &Transaction<'_>, name: &ViewName) -> Result<SnapshotId, ViewError> {
+    let views = registry::views(transaction)?;
+    let Some(view) = views.iter().find(|view| view.name == *name) else {
+        let known = views.into_iter().map(|view| view.name).collect();
+        return Err(ViewError::Unknown { view: name.clone(), known });
+    };
+    Ok(registry::state(transaction, view)?.snapshot)
+}
+
+/// The newest snapshot that is not younger than `moment`.
+fn at_moment(transaction: &Transaction<'_>, moment: Timestamp) -> Result<SnapshotId, InspectError> {
+    let metadata = transaction.metadata();
+    let microseconds = moment.as_microsecond();
+    let found = transaction.query_value(&format!(
+        "SELECT max(snapshot_id)::BIGINT FROM {metadata}.ducklake_snapshot \
+         WHERE epoch_us(snapshot_time::TIMESTAMPTZ) <= {microseconds} AND snapshot_id <= {}",
+        transaction.snapshot()
+    ))?;
+    if let Some(id) = found.optional(Value::as_u64)? {
+        return Ok(SnapshotId(id));
+    }
+    let oldest = transaction.oldest_snapshot()?;
+    let time = transaction.snapshot_time(oldest)?.unwrap_or_default();
+    Err(RevisionError::TooEarly { moment, oldest, time }.into())
+}
+
+/// The snapshot that was newest so long ago as `text` says, or that `text` names.
+pub fn since(transaction: &Transaction<'_>, text: &str) -> Result<SnapshotId, InspectError> {
+    let revision: Revision = text.parse()?;
+    match revision.resolve(transaction) {
+        // Whoever asks since when may ask for longer than there has been anything.
+        Err(InspectError::Revision(RevisionError::TooEarly { oldest, .. })) => Ok(oldest),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Revision, RevisionError> {
+        text.parse()
+    }
+
+    #[test]
+    fn revisions_are_read() {
+        assert_eq!(read("120"), Ok(Revision::Snapshot(SnapshotId(120))));
+        assert_eq!(read("HEAD"), Ok(Revision::Head(0)));
+        assert_eq!(read("head~3"), Ok(Revision::Head(3)));
+        assert_eq!(read("@mart.sales"), Ok(Revision::View(ViewName::new("mart", "sales"))));
+        let moment = |text: &str| Ok(Revision::Moment(text.parse().unwrap_or_default()));
+        assert_eq!(read("2026-11-01"), moment("2026-11-01T00:00Z"));
+        assert_eq!(read("2026-11-01 08:30"), moment("2026-11-01T08:30Z"));
+        assert_eq!(read("2026-11-01T08:30:15.5"), moment("2026-11-01T08:30:15.5Z"));
+        assert_eq!(read("2026-11-01T08:30+01:00"), moment("2026-11-01T07:30Z"));
+        for wrong in
+            ["", "HEAD~", "HEAD~x", "2026-13-01", "2026-02-30", "yesterdayish", "-1", "@", "99999999999999999999"]
+        {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn ranges_are_read() {
+        let range = |text: &str| text.parse::<Range>();
+        let id = |id| Revision::Snapshot(SnapshotId(id));
+        assert_eq!(range("120..135"), Ok(Range { from: id(120), to: id(135) }));
+        assert_eq!(range("120.."), Ok(Range { from: id(120), to: Revision::Head(0) }));
+        assert_eq!(range(".."), Ok(Range { from: Revision::Head(0), to: Revision::Head(0) }));
+        assert_eq!(
+            range("HEAD~3..@v"),
+            Ok(Range { from: Revision::Head(3), to: Revision::View(ViewName::new("main", "v")) })
+        );
+        assert_eq!(range("120"), Err(RevisionError::NoRange { text: "120".to_owned() }));
+    }
+}

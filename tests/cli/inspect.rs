@@ -1,0 +1,203 @@
+//! The questions about a lake's past: `history`, `snapshots`, `diff`, in every form.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use arrow::array::{Array, Decimal128Array, Int32Array};
+use arrow::ipc::reader::StreamReader;
+
+use crate::assert_transcript;
+use crate::program::{Catalog, Shop};
+
+const SALES: &str = "SELECT o.id, c.name, c.city, o.amount FROM orders o JOIN customers c ON c.id = o.customer";
+
+/// A view, and what happened to its tables since.
+fn shop() -> Shop {
+    let shop = Shop::new(Catalog::DuckDb);
+    shop.succeed(&["create", "sales", "--sql", SALES]);
+    shop.sql("INSERT INTO orders VALUES (5, 2, 50.00), (6, 2, 60.00);\nUPDATE customers SET city = '' WHERE id = 1");
+    shop.succeed(&["sync"]);
+    shop.sql("DELETE FROM orders WHERE id = 3;\nALTER TABLE customers ADD COLUMN note VARCHAR");
+    shop.sql("CREATE TABLE stores (name VARCHAR);\nINSERT INTO stores VALUES ('a, \"b\"'), (NULL), ('')");
+    shop
+}
+
+/// Asks, and makes sure that asking leaves no trace.
+fn asked(shop: &Shop, arguments: &[&str]) -> String {
+    let before = shop.snapshot();
+    let transcript = shop.transcript(arguments);
+    assert_eq!(shop.snapshot(), before, "the lake changed: {transcript}");
+    transcript
+}
+
+#[test]
+fn history() {
+    let shop = shop();
+    let mut story = vec![
+        asked(&shop, &["history", "sales"]),
+        asked(&shop, &["history", "sales", "-n", "1", "--format", "json"]),
+        asked(&shop, &["history", "seles"]),
+    ];
+    let csv = asked(&shop, &["history", "sales", "--format", "csv"]);
+    assert!(csv.contains("\ncommitted,at,snapshot,strategy,") && csv.contains(",7,incremental,,2,2,4,4,2,"), "{csv}");
+    shop.succeed(&["drop", "sales"]);
+    story.push(asked(&shop, &["history", "sales", "-n", "1"]));
+    assert_transcript!("history", story.join("\n"));
+}
+
+#[test]
+fn snapshots() {
+    let shop = shop();
+    shop.sql("CALL ducklake_flush_inlined_data('lake')");
+    let story = [
+        asked(&shop, &["snapshots"]),
+        asked(&shop, &["snapshots", "--view", "sales", "-n", "1", "--format", "json"]),
+        asked(&shop, &["snapshots", "--table", "orders", "--since", "5", "--no-counts"]),
+        asked(&shop, &["snapshots", "-n", "2", "--format", "csv"]),
+        asked(&shop, &["snapshots", "--table", "order"]),
+        asked(&shop, &["snapshots", "--since", "99"]),
+    ];
+    assert_transcript!("snapshots", story.join("\n"));
+}
+
+#[test]
+fn diff() {
+    let shop = shop();
+    let story = [
+        asked(&shop, &["diff", "4.."]),
+        asked(&shop, &["diff", "HEAD~1..", "--format", "json"]),
+        asked(&shop, &["diff", "@sales..", "orders", "--format", "csv"]),
+        asked(&shop, &["diff", "4..", "--impact"]),
+        asked(&shop, &["diff", "4..", "--impact", "--format", "json"]),
+        asked(&shop, &["diff", "4..", "orders", "--files", "--format", "json"]),
+        asked(&shop, &["diff", ".."]),
+        asked(&shop, &["diff", "1..2", "--files"]),
+    ];
+    assert_transcript!("diff", story.join("\n"));
+}
+
+#[test]
+fn diff_in_rows() {
+    let shop = shop();
+    let story = [
+        asked(&shop, &["diff", "4..", "customers", "orders", "stores", "--rows"]),
+        asked(&shop, &["diff", "4..", "orders", "--rows", "--limit", "1", "--columns", "id,amount"]),
+        asked(&shop, &["diff", "4..", "--rows", "orders", "--where", "amount >= 50", "--format", "json"]),
+        asked(&shop, &["diff", "4..", "stores", "--rows", "--format", "csv"]),
+        asked(&shop, &["diff", "8..8", "stores", "--rows"]),
+        asked(&shop, &["diff", "0..1", "--rows"]),
+    ];
+    assert_transcript!("diff_rows", story.join("\n"));
+}
+
+#[test]
+fn questions_that_make_no_sense() {
+    let shop = shop();
+    shop.sql("CREATE VIEW recent AS SELECT * FROM orders");
+    let story = [
+        asked(&shop, &["diff", "120"]),
+        asked(&shop, &["diff", "5..4"]),
+        asked(&shop, &["diff", "99.."]),
+        asked(&shop, &["diff", "HEAD~99.."]),
+        asked(&shop, &["diff", "2026-02-30.."]),
+        asked(&shop, &["diff", "soon.."]),
+        asked(&shop, &["diff", "@seles.."]),
+        asked(&shop, &["diff", "4..", "order"]),
+        asked(&shop, &["diff", "4..", "recent"]),
+        asked(&shop, &["diff", "4..", "orders", "--rows", "--columns", "idd"]),
+        asked(&shop, &["diff", "4..", "orders", "--rows", "--where", "amuont > 1"]),
+        asked(&shop, &["diff", "4..", "--rows", "--format", "csv"]),
+        asked(&shop, &["diff", "4..", "--format", "parquet"]),
+        asked(&shop, &["sync", "--format", "csv"]),
+        asked(&shop, &["diff", "4..", "--rows", "--files"]),
+    ];
+    assert_transcript!("refused_questions", story.join("\n"));
+    // A lake with its first snapshot only.
+    let empty = Shop::empty(Catalog::DuckDb);
+    assert!(asked(&empty, &["diff", "0.."]).contains("nothing changed"));
+    assert!(asked(&empty, &["snapshots"]).contains("created schema main"));
+    assert!(asked(&empty, &["diff", "1999-12-31.."]).contains("begin with 0.."));
+}
+
+#[test]
+fn rows_are_read_back_by_arrow() {
+    let shop = shop();
+    let output = shop.succeed(&["diff", "4..", "orders", "--rows", "--format", "arrow"]);
+    let reader = StreamReader::try_new(output.stdout.as_slice(), None).unwrap();
+    let (mut ids, mut amounts) = (Vec::new(), Vec::new());
+    for batch in reader {
+        let batch = batch.unwrap();
+        let id = batch.column_by_name("id").unwrap().as_any().downcast_ref::<Int32Array>().unwrap();
+        let amount = batch.column_by_name("amount").unwrap().as_any().downcast_ref::<Decimal128Array>().unwrap();
+        ids.extend(id.values().iter().copied());
+        amounts.extend((0..amount.len()).map(|row| amount.value_as_string(row)));
+    }
+    assert_eq!((ids, amounts), (vec![3, 5, 6], vec!["30.00".to_owned(), "50.00".to_owned(), "60.00".to_owned()]));
+    let output = shop.succeed(&["status", "--format", "arrow"]);
+    let batches: Vec<_> = StreamReader::try_new(output.stdout.as_slice(), None).unwrap().collect();
+    assert_eq!(batches[0].as_ref().unwrap().num_rows(), 1);
+    // No rows are a stream all the same.
+    let output = shop.succeed(&["diff", "8..8", "orders", "--rows", "--format", "arrow"]);
+    let reader = StreamReader::try_new(output.stdout.as_slice(), None).unwrap();
+    assert_eq!(reader.schema().fields().len(), 6);
+    assert_eq!(reader.count(), 0);
+}
+
+#[test]
+fn rows_are_read_back_from_parquet() {
+    let shop = shop();
+    let file = shop.path("rows.parquet");
+    let file = file.to_str().unwrap();
+    shop.succeed(&["diff", "4..", "orders", "--rows", "--format", "parquet", "--output", file]);
+    let sum = shop.open().query_value(&format!("SELECT sum(amount)::VARCHAR FROM read_parquet('{file}')")).unwrap();
+    assert_eq!(sum.as_str().unwrap(), "140.00");
+    shop.succeed(&["snapshots", "--format", "parquet", "-o", file]);
+    let names = format!(
+        "SELECT list_distinct(flatten(list(list_transform(tables, lambda t: t.table)))) FROM read_parquet('{file}')"
+    );
+    assert_eq!(shop.open().query_value(&names).unwrap().as_list().unwrap().len(), 4);
+}
+
+#[test]
+fn numbers_and_nulls_are_lossless() {
+    let shop = Shop::empty(Catalog::DuckDb);
+    shop.sql("CREATE TABLE t (big BIGINT, exact DECIMAL(38, 3), x DOUBLE, s VARCHAR, l DECIMAL(38, 2)[])");
+    shop.sql(
+        "INSERT INTO t VALUES (9007199254740993, 12345678901234567890123456789012345.678, 'nan', '', [1.10]), \
+         (NULL, NULL, 1e300, NULL, NULL)",
+    );
+    let output = shop.succeed(&["diff", "1..", "t", "--rows", "--format", "json"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for part in [
+        "\"big\": 9007199254740993",
+        "\"exact\": 12345678901234567890123456789012345.678",
+        "\"x\": \"nan\"",
+        "\"s\": \"\"",
+        "\"s\": null",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    serde_json::from_str::<serde_json::Value>(&text).unwrap();
+    let output = shop.succeed(&["diff", "1..", "t", "--rows", "--format", "csv"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("9007199254740993,12345678901234567890123456789012345.678,nan,\"\",[1.10]\n"), "{text}");
+    assert!(text.contains(",,1e+300,,\n"), "{text}");
+}
+
+#[test]
+fn a_reader_that_goes_away_in_the_middle_is_no_error() {
+    let shop = Shop::empty(Catalog::DuckDb);
+    shop.sql("CREATE TABLE t (a BIGINT, b VARCHAR);\nINSERT INTO t SELECT i, 'some text ' || i FROM range(60000) r(i)");
+    for format in ["csv", "json", "arrow"] {
+        let mut program = shop.program();
+        program.args(["diff", "1..", "t", "--rows", "--format", format]);
+        let mut child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        let mut begin = [0; 16];
+        stdout.read_exact(&mut begin).unwrap();
+        drop(stdout);
+        let mut stderr = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(0), ""), "{format}");
+    }
+}

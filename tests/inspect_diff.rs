@@ -1,0 +1,303 @@
+//! What `diff` says against what the lake shows at both ends: over the scripts of `catalog_fixtures/` and over random
+//! histories. `DUCKLAKE_IVM_HISTORIES=200` runs more of them, `DUCKLAKE_IVM_SEED=…` replays one.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/fixtures.rs"]
+mod fixtures;
+#[path = "support/lakes.rs"]
+mod lakes;
+#[path = "support/random.rs"]
+mod random;
+
+use ducklake_ivm::inspect::{
+    Diff, FileTotals, InspectError, LogOptions, Range, Revision, RowOptions, diff, files, impact, log, stage_rows,
+};
+use ducklake_ivm::lake::{Lake, LakeError, SnapshotId, TableColumn, Transaction, identifier};
+use ducklake_ivm::sync::Method;
+use ducklake_ivm::view::{Creation, ViewName, create};
+use lakes::{Catalog, ScratchLake};
+use random::Random;
+
+fn range(from: u64, to: u64) -> Range {
+    Range { from: Revision::Snapshot(SnapshotId(from)), to: Revision::Snapshot(SnapshotId(to)) }
+}
+
+fn columns(transaction: &Transaction<'_>, table: ducklake_ivm::lake::TableId, at: u64) -> Vec<TableColumn> {
+    let columns = transaction.columns(table, SnapshotId(at)).unwrap();
+    columns.into_iter().filter(|column| column.parent.is_none()).collect()
+}
+
+/// Checks the diff of one window; `None` if the past cannot be read.
+fn check(lake: &Lake, from: u64, to: u64, context: &str) -> Option<Diff> {
+    let context = format!("{context}: {from}..{to}");
+    let found = match diff(lake, &range(from, to), &[]) {
+        Err(InspectError::Lake(LakeError::UnreadablePast { .. })) => return None,
+        found => found.unwrap_or_else(|error| panic!("{context}: {error}")),
+    };
+    let (_, rows) = stage_rows(lake, &range(from, to), &RowOptions::default()).unwrap();
+    let transaction = lake.begin().unwrap();
+    let (before, after) = (SnapshotId(from), SnapshotId(to));
+    let mut ids: Vec<_> = transaction.tables(before).unwrap().into_iter().map(|table| table.id).collect();
+    ids.extend(transaction.tables(after).unwrap().into_iter().map(|table| table.id));
+    ids.sort();
+    ids.dedup();
+    for id in ids {
+        let ends = (transaction.table_by_id(id, before).unwrap(), transaction.table_by_id(id, after).unwrap());
+        let last = ends.1.clone().or_else(|| ends.0.clone()).unwrap();
+        if last.schema == "ducklake_ivm" {
+            continue;
+        }
+        let name = format!("{}.{}", last.schema, last.name);
+        let count = |table: &Option<_>, at| table.as_ref().map(|table| transaction.count_at(table, at).unwrap());
+        let counts = (count(&ends.0, before), count(&ends.1, after));
+        let is_it = |change: &str| (change == "dropped") == ends.1.is_none();
+        let told = found.tables.iter().find(|table| table.table == name && is_it(table.change));
+        if let Some(told) = told {
+            assert_eq!((told.rows_before, told.rows_after), counts, "{context}: {told:?}");
+            let net = i64::try_from(counts.1.unwrap_or(0)).unwrap() - i64::try_from(counts.0.unwrap_or(0)).unwrap();
+            assert_eq!(told.net, net, "{context}: {told:?}");
+        }
+        let shown = rows.iter().find(|table| table.table == name).filter(|_| told.is_some());
+        // A name can have stood for two tables; the rows of both are then shown under it.
+        if rows.iter().filter(|table| table.table == name).count() > 1 {
+            continue;
+        }
+        let at = if ends.1.is_some() { to } else { from };
+        let wanted = columns(&transaction, id, at);
+        let side = |table: &Option<_>, at: u64, sign: i8| {
+            let live = columns(&transaction, id, at);
+            let values: Vec<String> = wanted
+                .iter()
+                .map(|column| {
+                    let old = live.iter().find(|old| old.id == column.id);
+                    let value = old.map_or("NULL".to_owned(), |old| identifier(&old.name));
+                    format!("CAST(CAST({value} AS {}) AS VARCHAR)", column.data_type)
+                })
+                .collect();
+            let source = table.as_ref().map(|table| transaction.at(table, SnapshotId(at)));
+            source.map(|source| format!("SELECT {}, {sign} FROM {source}", values.join(", ")))
+        };
+        let mut parts: Vec<String> = side(&ends.1, to, 1).into_iter().chain(side(&ends.0, from, -1)).collect();
+        if let Some(shown) = shown {
+            let values: Vec<String> =
+                shown.columns.iter().map(|column| format!("CAST({} AS VARCHAR)", identifier(column))).collect();
+            parts.push(format!(
+                "SELECT {}, CASE WHEN _change IN ('delete', 'update_preimage') THEN _copies ELSE -_copies END FROM {}",
+                values.join(", "),
+                identifier(&shown.staged)
+            ));
+        }
+        let names: Vec<String> = (0..wanted.len()).map(|position| format!("c{position}")).collect();
+        let sql = format!(
+            "SELECT {0}, sum(w) FROM ({1}) AS t({0}, w) GROUP BY {0} HAVING sum(w) <> 0 LIMIT 5",
+            names.join(", "),
+            parts.join(" UNION ALL ")
+        );
+        let differing = transaction.query(&sql).unwrap_or_else(|error| panic!("{context}: {error}\n{sql}")).rows;
+        assert!(differing.is_empty(), "{context}: {name}: {told:?}\n{differing:?}");
+    }
+    Some(found)
+}
+
+#[test]
+fn a_diff_over_every_fixture() {
+    let mut checked = 0;
+    for fixture in fixtures::all() {
+        let scratch = ScratchLake::new(Catalog::DuckDb);
+        for step in &fixture.steps {
+            step.run(&scratch.lake);
+        }
+        let there: Vec<u64> = {
+            let transaction = scratch.lake.begin().unwrap();
+            (0..=scratch.current()).filter(|id| transaction.snapshot_exists(SnapshotId(*id)).unwrap()).collect()
+        };
+        let mut random = Random::new(7);
+        let mut windows = vec![(there[0], there[there.len() - 1])];
+        for _ in 0..5 {
+            let (one, other) = (*random.pick(&there), *random.pick(&there));
+            windows.push((one.min(other), one.max(other)));
+        }
+        for (from, to) in windows {
+            checked += u32::from(check(&scratch.lake, from, to, &fixture.name).is_some());
+        }
+    }
+    assert!(checked > 100, "only {checked} windows");
+}
+
+/// Statements of a random commit.
+fn commit(random: &mut Random, next: &mut u64) -> String {
+    let table = *random.pick(&["a", "b"]);
+    *next += 10;
+    let (begin, key) = (*next, random.below(*next + 1));
+    match random.below(12) {
+        0..4 => format!(
+            "INSERT INTO {table} SELECT {begin} + i, i % 3, nullif('v' || i % 4, 'v3') FROM range({}) r(i)",
+            random.below(15)
+        ),
+        4 | 5 => format!("UPDATE {table} SET v = 'u' || {key} WHERE k % 7 = {}", random.below(7)),
+        6 => format!("UPDATE {table} SET g = g WHERE k < {key}"),
+        7 => format!("DELETE FROM {table} WHERE k % 5 = {}", random.below(5)),
+        8 => format!(
+            "BEGIN;\nDELETE FROM {table} WHERE k < {key};\nINSERT INTO {table} SELECT k, g, v FROM {table} AT (VERSION => 4) WHERE k < {key};\nUPDATE b SET v = 'w' WHERE k = {key};\nCOMMIT"
+        ),
+        9 => "BEGIN;\nCALL ducklake_rewrite_data_files('lake', 'a', delete_threshold => 0);\nCOMMIT".to_owned(),
+        10 => "CALL ducklake_flush_inlined_data('lake')".to_owned(),
+        _ => "CALL ducklake_merge_adjacent_files('lake')".to_owned(),
+    }
+}
+
+#[test]
+fn the_totals_of_a_diff_are_those_of_both_ends() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let seeds = match number("DUCKLAKE_IVM_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 1..number("DUCKLAKE_IVM_HISTORIES").unwrap_or(12) + 1,
+    };
+    let mut updated = 0;
+    for seed in seeds {
+        let mut random = Random::new(seed);
+        let scratch = ScratchLake::new(if random.once_in(4) { Catalog::Sqlite } else { Catalog::DuckDb });
+        scratch.run(&format!("CALL lake.set_option('data_inlining_row_limit', {})", random.pick(&[0, 10, 1000])));
+        let mut next = 0;
+        scratch
+            .run("CREATE TABLE a (k BIGINT, g INTEGER, v VARCHAR);\nCREATE TABLE b (k BIGINT, g INTEGER, v VARCHAR)");
+        scratch.run("INSERT INTO a SELECT i, i % 3, 'v' FROM range(40) r(i);\nINSERT INTO b SELECT i, i % 3, 'v' FROM range(40) r(i)");
+        for _ in 0..14 {
+            scratch.run(&commit(&mut random, &mut next));
+        }
+        let newest = scratch.current();
+        for _ in 0..8 {
+            let (one, other) = (random.below(newest + 1), random.below(newest + 1));
+            let found = check(&scratch.lake, one.min(other), one.max(other), &format!("seed {seed}"));
+            updated += found.into_iter().flat_map(|found| found.tables).map(|table| table.updated).sum::<u64>();
+        }
+    }
+    assert!(updated > 0, "no history had an update");
+}
+
+fn lake() -> ScratchLake {
+    let scratch = ScratchLake::new(Catalog::DuckDb);
+    scratch.run("CREATE TABLE t (id INTEGER, v VARCHAR);\nINSERT INTO t SELECT i, 'v' || i FROM range(20) r(i)");
+    scratch
+}
+
+#[test]
+fn updates_maintenance_and_schema_are_told_apart() {
+    let scratch = lake();
+    let from = scratch.current();
+    scratch.run("UPDATE t SET v = 'new' WHERE id < 3;\nDELETE FROM t WHERE id = 5;\nINSERT INTO t VALUES (30, NULL)");
+    scratch.run("CALL ducklake_flush_inlined_data('lake')");
+    let flushed = scratch.current();
+    scratch.run("ALTER TABLE t RENAME COLUMN v TO word;\nALTER TABLE t ALTER COLUMN id SET DATA TYPE BIGINT");
+    scratch.run("ALTER TABLE t RENAME TO tt;\nCREATE TABLE t (other INTEGER)");
+    let found = check(&scratch.lake, from, scratch.current(), "told apart").unwrap();
+    assert_eq!(found.maintenance, [SnapshotId(flushed)]);
+    let names: Vec<_> = found.tables.iter().map(|table| (table.table.as_str(), table.change)).collect();
+    assert_eq!(names, [("main.t", "created"), ("main.tt", "changed")]);
+    let table = &found.tables[1];
+    assert_eq!((table.inserted, table.deleted, table.updated), (1, 1, 3));
+    assert_eq!(
+        table.schema,
+        ["renamed from main.t", "column id promoted from INTEGER to BIGINT", "column v renamed to word"]
+    );
+    let quiet = diff(&scratch.lake, &range(flushed - 1, flushed), &[]).unwrap();
+    assert!(quiet.tables.iter().all(|table| table.change == "compacted"), "{quiet:?}");
+}
+
+#[test]
+fn rows_are_limited_chosen_and_filtered() {
+    let scratch = lake();
+    let from = scratch.current();
+    scratch.run("UPDATE t SET v = 'new' WHERE id < 3;\nDELETE FROM t WHERE id = 5;\nINSERT INTO t VALUES (30, NULL)");
+    let range = range(from, scratch.current());
+    let rows = |options: &RowOptions| {
+        let (_, tables) = stage_rows(&scratch.lake, &range, options).unwrap();
+        let rows = scratch.lake.query(&format!("FROM {}", tables[0].staged)).unwrap().rows;
+        (tables[0].rows, rows.len())
+    };
+    assert_eq!(rows(&RowOptions::default()), (8, 8));
+    assert_eq!(rows(&RowOptions { limit: Some(3), ..RowOptions::default() }), (8, 3));
+    // Either half of an update may fulfil the condition; both are shown.
+    let condition = Some("v = 'new' AND id = 1".to_owned());
+    assert_eq!(rows(&RowOptions { condition, ..RowOptions::default() }), (2, 2));
+    assert_eq!(rows(&RowOptions { columns: vec!["ID".to_owned()], ..RowOptions::default() }), (2, 2));
+    let wrong = |options: RowOptions| stage_rows(&scratch.lake, &range, &options).unwrap_err();
+    let error = wrong(RowOptions { columns: vec!["idd".to_owned()], ..RowOptions::default() });
+    assert_eq!(error.hint().unwrap(), "did you mean id?");
+    let error = wrong(RowOptions { condition: Some("vv = 1".to_owned()), ..RowOptions::default() });
+    assert!(error.to_string().starts_with("the condition does not fit table main.t"), "{error}");
+    let error = wrong(RowOptions { tables: vec![ViewName::new("main", "tt")], ..RowOptions::default() });
+    assert_eq!(error.hint().unwrap(), "did you mean main.t?");
+}
+
+#[test]
+fn files_are_those_of_the_metadata() {
+    let scratch = lake();
+    let from = scratch.current();
+    scratch.run("INSERT INTO t SELECT i, 'w' FROM range(100, 200) r(i);\nCALL ducklake_flush_inlined_data('lake')");
+    let (_, found) = files::of_range(&scratch.lake, &range(from, scratch.current()), &[]).unwrap();
+    assert!(!found.is_empty());
+    for file in &found {
+        assert_eq!(std::fs::metadata(&file.path).unwrap().len(), file.bytes, "{file:?}");
+    }
+    let stat = diff(&scratch.lake, &range(from, scratch.current()), &[]).unwrap();
+    assert_eq!(FileTotals::of(&found), stat.tables[0].files);
+}
+
+#[test]
+fn the_impact_tells_what_a_refresh_would_do() {
+    let scratch = lake();
+    scratch.run("CREATE TABLE u (id INTEGER, w VARCHAR);\nINSERT INTO u VALUES (1, 'one')");
+    for (name, sql) in [
+        ("joined", "SELECT t.id, u.w FROM t JOIN u USING (id)"),
+        ("rolled", "SELECT id, random() AS r FROM u"),
+        ("words", "SELECT w FROM u"),
+    ] {
+        create(&scratch.lake, &Creation::new(ViewName::parse(name).unwrap(), sql)).unwrap();
+    }
+    let from = scratch.current();
+    scratch.run("UPDATE t SET v = 'unused';\nINSERT INTO u VALUES (2, 'two')");
+    let (_, found) = impact(&scratch.lake, &range(from, scratch.current()), &[]).unwrap();
+    let told: Vec<_> = found
+        .iter()
+        .map(|view| (view.view.as_str(), view.strategy.map(Method::word), view.terms_run, view.terms_total))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("main.joined", Some("incremental"), 1, 2),
+            ("main.rolled", Some("recompute"), 0, 0),
+            ("main.words", Some("incremental"), 1, 1)
+        ]
+    );
+    let (_, found) = impact(&scratch.lake, &range(from, from), &[]).unwrap();
+    assert_eq!(found[0].strategy.map(Method::word), Some("noop"));
+}
+
+#[test]
+fn the_log_is_fast_and_right_at_ten_thousand_snapshots() {
+    let scratch = lake();
+    // Commits that leave no rows: what counts is how many there are.
+    scratch.run("CREATE TABLE many (i INTEGER)");
+    let from = scratch.current();
+    scratch.run(
+        "INSERT INTO __ducklake_metadata_lake.ducklake_snapshot SELECT s.snapshot_id + i, s.snapshot_time, \
+         s.schema_version, s.next_catalog_id, s.next_file_id FROM __ducklake_metadata_lake.ducklake_snapshot s, \
+         range(1, 10001) r(i) WHERE s.snapshot_id = (SELECT max(snapshot_id) FROM __ducklake_metadata_lake.ducklake_snapshot)",
+    );
+    scratch.run(&format!(
+        "INSERT INTO __ducklake_metadata_lake.ducklake_snapshot_changes (snapshot_id, changes_made) \
+         SELECT {from} + i, 'inserted_into_table:99' FROM range(1, 10001) r(i)"
+    ));
+    let lake = scratch.lake;
+    lake.execute("INSERT INTO t VALUES (50, 'last'), (51, 'last')").unwrap();
+    let begun = std::time::Instant::now();
+    let options = LogOptions { limit: 20, counts: true, ..LogOptions::default() };
+    let found = log(&lake, &options).unwrap();
+    assert_eq!((found.len(), found[0].snapshot), (20, SnapshotId(from + 10_001)));
+    assert_eq!((found[0].tables[0].table.as_str(), found[0].tables[0].rows_inserted), ("main.t", Some(2)));
+    let of_table = LogOptions { table: Some(ViewName::new("main", "t")), ..options };
+    assert_eq!(log(&lake, &of_table).unwrap().len(), 3);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(10), "{:?}", begun.elapsed());
+}
