@@ -114,7 +114,7 @@ fn a_diff_over_every_fixture() {
         };
         let mut random = Random::new(7);
         let mut windows = vec![(there[0], there[there.len() - 1])];
-        for _ in 0..5 {
+        for _ in 0..3 {
             let (one, other) = (*random.pick(&there), *random.pick(&there));
             windows.push((one.min(other), one.max(other)));
         }
@@ -122,7 +122,7 @@ fn a_diff_over_every_fixture() {
             checked += u32::from(check(&scratch.lake, from, to, &fixture.name).is_some());
         }
     }
-    assert!(checked > 100, "only {checked} windows");
+    assert!(checked > 70, "only {checked} windows");
 }
 
 /// Statements of a random commit.
@@ -152,7 +152,7 @@ fn the_totals_of_a_diff_are_those_of_both_ends() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seeds = match number("DUCKLAKE_IVM_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 1..number("DUCKLAKE_IVM_HISTORIES").unwrap_or(12) + 1,
+        None => 1..number("DUCKLAKE_IVM_HISTORIES").unwrap_or(8) + 1,
     };
     let mut updated = 0;
     for seed in seeds {
@@ -167,7 +167,7 @@ fn the_totals_of_a_diff_are_those_of_both_ends() {
             scratch.run(&commit(&mut random, &mut next));
         }
         let newest = scratch.current();
-        for _ in 0..8 {
+        for _ in 0..5 {
             let (one, other) = (random.below(newest + 1), random.below(newest + 1));
             let found = check(&scratch.lake, one.min(other), one.max(other), &format!("seed {seed}"));
             updated += found.into_iter().flat_map(|found| found.tables).map(|table| table.updated).sum::<u64>();

@@ -95,7 +95,8 @@ impl Page {
 pub(in crate::commands) const NONE: &str = "-";
 
 fn is_number(cell: &str) -> bool {
-    !cell.is_empty() && cell.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '+' | '-' | '~'))
+    cell.contains(|c: char| c.is_ascii_digit())
+        && cell.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '+' | '-' | '~'))
 }
 
 /// A value, as text, in a cell: NULL, the empty text and texts that read like either are told apart.
