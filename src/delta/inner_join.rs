@@ -7,14 +7,15 @@
 //! - Reads: leg j is read new by the terms of changed legs after it, old by those before it: the first changed leg never
 //!   needs its old state, the last one never its new state. An unchanged leg has one state, read as new.
 //! - NULLs and duplicates: the predicate decides, as in the view; weights carry multiplicities.
-//! - Cost: per changed leg one join driven by its delta.
+//! - Cost: per changed leg one join driven by its delta; large legs are first reduced to what it can meet
+//!   ([`super::reduction`]).
 //! - Does not apply to volatile predicates (the view is impure). A term can pair rows that never met in the view at
 //!   `from` or `to`; a partial expression (a failing cast) may then raise in it: the refresh falls back to recompute.
 //! - Example: R⁻ = {1}, S⁻ = {1}, both gain a second 1: R⁺ = S⁺ = {1, 1}. ΔR ⋈ S⁻ = {(1,1): +1} and
 //!   R⁺ ⋈ ΔS = {(1,1): +2}: together the +3 from 1 to 4 rows.
 //! - Source: Gupta and Mumick, Maintenance of Materialized Views (1995); Griffin and Libkin, SIGMOD 1995.
 
-use super::{Derivation, NotIncremental, Term};
+use super::{Derivation, NotIncremental, Term, reduction};
 use crate::plan::expr::Expr;
 use crate::plan::rel::{InnerJoin, Project, Rel};
 use crate::plan::shape::WEIGHT;
@@ -24,14 +25,15 @@ use crate::plan::types::DataType;
 pub(super) fn terms(join: &InnerJoin, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
     (0..join.legs.len())
         .map(|position| {
-            let rel = derivation.delta(&join.legs[position])?.map(|delta| term(join, position, delta, derivation));
+            let delta = derivation.delta(&join.legs[position])?;
+            let rel = delta.map(|delta| term(join, position, delta, derivation));
             Ok(Term { leg: derivation.leg(&join.legs[position]), rel })
         })
         .collect()
 }
 
 /// The summand in which the leg at `position` stands as its delta.
-fn term(join: &InnerJoin, position: usize, delta: Rel, derivation: &Derivation) -> Rel {
+fn term(join: &InnerJoin, position: usize, delta: Rel, derivation: &mut Derivation) -> Rel {
     let mut delta = Some(delta);
     let legs = join.legs.iter().enumerate().map(|(other, leg)| match other.cmp(&position) {
         std::cmp::Ordering::Less => derivation.at_new(leg),
@@ -39,6 +41,7 @@ fn term(join: &InnerJoin, position: usize, delta: Rel, derivation: &Derivation) 
         std::cmp::Ordering::Greater => derivation.at_old(leg),
     });
     let legs: Vec<Rel> = legs.collect();
+    let legs = reduction::reduced(join, position, legs, derivation);
     let weight = join.legs[..=position].iter().map(|leg| leg.columns().len()).sum::<usize>();
     // The delta's weight stands behind its leg's columns: what comes after it has moved by one.
     let moved = |column: usize| if column < weight { column } else { column + 1 };

@@ -17,7 +17,7 @@
 //! | `WHERE` | [`filter`] | linear |
 //! | `UNION ALL` | [`union_all`] | linear |
 //! | `unnest`, lateral table function | [`unnest`] | linear |
-//! | inner, cross, any-predicate join of N legs | [`inner_join`] | product |
+//! | inner, cross, any-predicate join of N legs | [`inner_join`], its large legs by [`reduction`] | product |
 //! | semi and anti join | [`semi_join`] | linear in the left side |
 //! | left and full join | [`left_join`] | linear in the preserved side |
 //! | scalar subquery, `IN`, `ANY`, `ALL`, `EXISTS` as a value | [`probe`] | linear in the left side |
@@ -44,6 +44,7 @@ pub mod left_join;
 pub mod own_rows;
 pub mod probe;
 pub mod projection;
+pub mod reduction;
 pub mod scan;
 pub mod semi_join;
 pub mod sign;
@@ -76,17 +77,45 @@ pub enum Change {
 
 /// What happened to each source of a plan. A source that is not named did not change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Changes(BTreeMap<Source, Change>);
+pub struct Changes {
+    kinds: BTreeMap<Source, Change>,
+    sizes: BTreeMap<Source, Size>,
+}
+
+/// How large a source is, where that is known. It decides how a delta is computed, never what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Rows of the table.
+    pub rows: u64,
+    /// Rows of its net change.
+    pub changed: u64,
+}
 
 impl Changes {
     /// Records what happened to `source`.
     pub fn set(&mut self, source: Source, change: Change) {
-        self.0.insert(source, change);
+        self.kinds.insert(source, change);
+    }
+
+    /// Records how large `source` is.
+    pub fn set_size(&mut self, source: Source, size: Size) {
+        self.sizes.insert(source, size);
+    }
+
+    /// The rows of the largest table below `rel`, as far as is known.
+    fn table_rows(&self, rel: &Rel) -> u64 {
+        let sizes = rel.scans().into_iter().filter_map(|scan| self.sizes.get(&Source::of(scan)));
+        sizes.map(|size| size.rows).max().unwrap_or_default()
+    }
+
+    /// The changed rows of the tables below `rel`; `None` if they are not known of all.
+    fn changed_rows(&self, rel: &Rel) -> Option<u64> {
+        rel.scans().into_iter().map(|scan| self.sizes.get(&Source::of(scan)).map(|size| size.changed)).sum()
     }
 
     /// What happened to `source`.
     pub fn of(&self, source: &Source) -> Change {
-        self.0.get(source).copied().unwrap_or(Change::Unchanged)
+        self.kinds.get(source).copied().unwrap_or(Change::Unchanged)
     }
 
     /// What happened to the table under `scan`; a pinned scan never changes.
@@ -102,7 +131,7 @@ impl Changes {
 
 impl FromIterator<(Source, Change)> for Changes {
     fn from_iter<T: IntoIterator<Item = (Source, Change)>>(changes: T) -> Self {
-        Changes(changes.into_iter().collect())
+        Changes { kinds: changes.into_iter().collect(), sizes: BTreeMap::new() }
     }
 }
 

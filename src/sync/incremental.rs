@@ -11,7 +11,7 @@ use super::rows::{consolidated, names};
 use super::temporary::{Temporary, qualified};
 use super::window::{Window, table_of};
 use super::{Progress, SyncError};
-use crate::delta::{Change, Changes, DeltaPlan, OwnRows};
+use crate::delta::{Change, Changes, DeltaPlan, OwnRows, Size};
 use crate::lake::{ColumnId, LakeError, NetChangeRequest, Transaction, identifier};
 use crate::plan::facts::Source;
 use crate::plan::rel::State;
@@ -92,6 +92,11 @@ pub(crate) fn stage_net_changes(
         let source = window.key(transaction.alias());
         staged.changes.set(source.clone(), kind);
         staged.tables.insert(source, StagedChange { table, rows });
+    }
+    for window in windows {
+        let source = window.key(transaction.alias());
+        let size = Size { rows: window.source.rows, changed: staged.rows_of(&source) };
+        staged.changes.set_size(source, size);
     }
     Ok(staged)
 }
