@@ -10,7 +10,7 @@
 //! | [`lake`] | a URI, snapshots | rows, table identities, exact net changes |
 //! | [`view`] | the lake | definitions, watermarks, dependency order |
 //! | [`sync`] | a view and a target snapshot | one committed refresh, and events about it |
-//! | [`inspect`] | the lake and its views | answers: status, plan, verify |
+//! | [`inspect`] | the lake and its views | answers: status, plan, verify, history, log, diff |
 //! | [`commands`] | arguments | an exit code and printed results |
 
 pub mod commands;

@@ -5,7 +5,7 @@
 #[path = "support/world.rs"]
 mod world;
 
-use ducklake_ivm::inspect::{Span, explain, status, verify};
+use ducklake_ivm::inspect::{Span, explain, status, verify, verify_sample};
 use ducklake_ivm::lake::{Access, Lake, SnapshotId};
 use ducklake_ivm::sync::SyncOptions;
 use ducklake_ivm::view::ViewName;
@@ -153,4 +153,17 @@ fn sums_of_floats_are_compared_to_twelve_digits() {
     world.run("UPDATE v SET s = s * (1 + 1e-9) WHERE k = 1");
     let found = verify(&world.lake, &[], 5).unwrap();
     assert_eq!((found[0].missing, found[0].unexpected), (1, 1));
+}
+
+#[test]
+fn a_sample_is_the_same_on_both_sides() {
+    let world =
+        World::new("CREATE TABLE t (k INTEGER, x DOUBLE);\nINSERT INTO t SELECT i, i / 7 FROM range(20000) r(i)");
+    world.create("v", "SELECT k, x FROM t");
+    let found = verify_sample(&world.lake, &[], 5, Some(5.0)).unwrap().remove(0);
+    assert!(found.holds() && (700..1300).contains(&found.rows), "{found:?}");
+    world.run("DELETE FROM v WHERE k % 4 = 0");
+    let found = verify_sample(&world.lake, &[], 5, Some(5.0)).unwrap().remove(0);
+    assert!((100..400).contains(&found.missing) && found.unexpected == 0, "{found:?}");
+    assert_eq!((found.sample, found.differences.len()), (Some(5.0), 5));
 }

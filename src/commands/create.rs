@@ -128,6 +128,7 @@ pub(super) fn read(file: &Path) -> Result<String, Failure> {
 
 /// What became of a creation.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct CreateAnswer {
     view: String,
     outcome: &'static str,
@@ -144,6 +145,7 @@ pub(super) struct CreateAnswer {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Column {
     name: String,
     #[serde(rename = "type")]

@@ -40,6 +40,10 @@ pub(super) struct Diff {
     tables: Vec<String>,
     #[command(flatten)]
     face: Face,
+    /// With --files: ask the disk or the object store for each file that came; exit code 4 if one is missing or of another
+    /// size
+    #[arg(long, requires = "files")]
+    check: bool,
     /// With --rows: how many rows of each table to show [default: 100 as a table, else all]
     #[arg(long, value_name = "ROWS", requires = "rows")]
     limit: Option<u64>,
@@ -82,8 +86,14 @@ impl Diff {
             return self.rows(session, &lake, &range, tables);
         }
         if self.face.files {
-            let answer = changed_files(&lake, &range, &tables)?;
-            session.output.answer_rows(&lake, &answer)?;
+            let ((from, to), mut found) = files::of_range(&lake, &range, &tables)?;
+            if self.check {
+                files::check(&lake, &mut found)?;
+            }
+            let is_wrong = |file: &ChangedFile| file.found.as_ref().is_some_and(|found| found != "ok");
+            let wrong = found.iter().any(is_wrong);
+            session.output.answer_rows(&lake, &FileList { from, to, files: found })?;
+            return Ok(if wrong { Exit::Difference } else { Exit::Done });
         } else if self.face.impact {
             let ((from, to), views) = impact(&lake, &range, &tables)?;
             session.output.answer_rows(&lake, &Impacts { from, to, views })?;
@@ -277,15 +287,11 @@ fn summary(tables: &[TableDiff]) -> String {
 
 /// What `--files` shows.
 #[derive(Serialize)]
-struct FileList {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct FileList {
     from: SnapshotId,
     to: SnapshotId,
     files: Vec<ChangedFile>,
-}
-
-fn changed_files(lake: &OpenLake<'_>, range: &Range, tables: &[ViewName]) -> Result<FileList, Failure> {
-    let ((from, to), files) = files::of_range(lake, range, tables)?;
-    Ok(FileList { from, to, files })
 }
 
 impl Answer for FileList {
@@ -305,7 +311,8 @@ impl Answer for FileList {
             }
             let sign = if file.change == "added" { '+' } else { '-' };
             let rows = if file.kind == "data" { "rows" } else { "deletes" };
-            page.line(&format!("{sign} {} ({rows}: {}, {})", file.path, file.rows, HumanBytes(file.bytes)));
+            let found = file.found.as_ref().map(|found| format!(": {found}")).unwrap_or_default();
+            page.line(&format!("{sign} {} ({rows}: {}, {}){found}", file.path, file.rows, HumanBytes(file.bytes)));
         }
     }
 
@@ -317,6 +324,7 @@ impl Answer for FileList {
             ("path", "VARCHAR"),
             ("rows", "BIGINT"),
             ("bytes", "BIGINT"),
+            ("found", "VARCHAR"),
         ];
         Records::new(&columns, &self.files).map(Some)
     }
@@ -324,7 +332,8 @@ impl Answer for FileList {
 
 /// What `--impact` shows.
 #[derive(Serialize)]
-struct Impacts {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Impacts {
     from: SnapshotId,
     to: SnapshotId,
     views: Vec<Impact>,

@@ -24,7 +24,8 @@ pub(super) struct Drop {
 }
 
 #[derive(Serialize)]
-struct DropAnswer {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct DropAnswer {
     view: String,
     outcome: &'static str,
 }

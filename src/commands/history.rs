@@ -40,7 +40,8 @@ impl History {
 }
 
 #[derive(Serialize)]
-struct HistoryAnswer {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct HistoryAnswer {
     view: String,
     refreshes: Vec<PastRefresh>,
 }

@@ -18,6 +18,8 @@ mod interrupts;
 mod names;
 mod output;
 mod plan;
+#[cfg(test)]
+mod schema;
 mod snapshots;
 mod status;
 mod sync;

@@ -65,7 +65,8 @@ impl Snapshots {
 }
 
 #[derive(Serialize)]
-struct Log {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Log {
     snapshots: Vec<LoggedSnapshot>,
 }
 

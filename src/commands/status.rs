@@ -53,7 +53,8 @@ impl StatusArguments {
 }
 
 #[derive(Serialize)]
-struct StatusAnswer {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct StatusAnswer {
     views: Vec<Status>,
 }
 

@@ -7,13 +7,14 @@ use super::failure::{Exit, Failure};
 use super::global::Session;
 use super::names;
 use super::output::{Answer, NONE, Page, Records, cell};
-use crate::inspect::{Verification, verify};
+use crate::inspect::{Verification, verify_sample};
 use crate::lake::Access;
 
 const EXAMPLES: &str = "\
 Examples:
   ducklake-ivm verify
   ducklake-ivm verify mart.sales --limit 100
+  ducklake-ivm verify mart.sales --sample 1      # one row in a hundred
 
 Each view is compared with its SELECT, run at the snapshot that the view stands for: changes that it has not taken in \
 yet are no difference. Equal rows are counted. The exit code is 4 if a view differs.";
@@ -28,6 +29,16 @@ pub(super) struct Verify {
     /// How many differing rows of each view to show
     #[arg(long, value_name = "ROWS", default_value_t = 10)]
     limit: usize,
+    /// Compare only so many per cent of the rows, chosen by their content: for views whose rows do not fit on this machine
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    sample: Option<f64>,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
+    number
+        .filter(|number| *number > 0.0 && *number <= 100.0)
+        .ok_or_else(|| "expected a number up to 100: 1 or 0.5%".to_owned())
 }
 
 impl Verify {
@@ -35,7 +46,7 @@ impl Verify {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Failure> {
         let names = names::parse(&self.names)?;
         let lake = session.open(Access::ReadOnly)?;
-        let answer = VerifyAnswer { views: verify(&lake, &names, self.limit)? };
+        let answer = VerifyAnswer { views: verify_sample(&lake, &names, self.limit, self.sample)? };
         session.output.answer_rows(&lake, &answer)?;
         Ok(answer.exit())
     }
@@ -43,6 +54,7 @@ impl Verify {
 
 /// What `verify` found.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct VerifyAnswer {
     /// One per view.
     pub(super) views: Vec<Verification>,
@@ -67,6 +79,7 @@ impl Answer for VerifyAnswer {
             ("view", "VARCHAR"),
             ("snapshot", "BIGINT"),
             ("compared", "BOOLEAN"),
+            ("sample", "DOUBLE"),
             ("rows", "BIGINT"),
             ("missing", "BIGINT"),
             ("unexpected", "BIGINT"),

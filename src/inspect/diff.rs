@@ -15,6 +15,7 @@ use crate::view::{ViewName, registry};
 
 /// What changed; serialised, this is `diff --format json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Diff {
     /// After this snapshot,
     pub from: SnapshotId,
@@ -30,6 +31,7 @@ pub struct Diff {
 
 /// What changed in a table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TableDiff {
     /// Its name at the end, or its last one.
     pub table: String,

@@ -23,6 +23,7 @@ use crate::view::{
 
 /// A view's plan for a window; serialised, this is `plan --format json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// The view, as `schema.name`.
     pub view: String,
@@ -54,6 +55,7 @@ pub struct Explanation {
 
 /// An accumulator table: what is kept per group, so that a group is finished from its change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ExplainedAccumulator {
     /// The table, as `schema.name`.
     pub table: String,
@@ -65,6 +67,7 @@ pub struct ExplainedAccumulator {
 
 /// A column of an accumulator table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ExplainedMeasure {
     /// The column.
     pub column: String,
@@ -93,6 +96,7 @@ impl ExplainedAccumulator {
 
 /// An input of the view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Leg {
     /// The table, or the operator whose result it is and the tables below it.
     pub table: String,
@@ -106,6 +110,7 @@ pub struct Leg {
 
 /// A summand of the delta.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ExplainedTerm {
     /// The tables whose changes it reads.
     pub delta: Vec<String>,
@@ -119,6 +124,7 @@ pub struct ExplainedTerm {
 
 /// A table at a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Read {
     /// The table.
     pub table: String,

@@ -10,6 +10,7 @@ use crate::view::ViewName;
 
 /// A file that came or went; serialised, an element of `diff --files --format json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ChangedFile {
     /// The table, as `schema.name`.
     pub table: String,
@@ -21,12 +22,15 @@ pub struct ChangedFile {
     pub path: String,
     /// Rows in it, or positions that it deletes.
     pub rows: u64,
-    /// Its size.
+    /// Its size, as the catalog has it.
     pub bytes: u64,
+    /// What the store says of it: `ok`, `missing`, or its other size; null where nobody asked, and for files that went.
+    pub found: Option<String>,
 }
 
 /// How many files came and went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FileTotals {
     /// Files that came.
     pub added: u64,
@@ -106,8 +110,47 @@ pub fn files(
             path: path.as_str()?.to_owned(),
             rows: rows.optional(Value::as_u64)?.unwrap_or(0),
             bytes: bytes.optional(Value::as_u64)?.unwrap_or(0),
+            found: None,
         }),
         other => Err(LakeError::NotOneRow { found: other.len() }),
     };
     transaction.query(&sql)?.rows.iter().map(file).collect()
+}
+
+/// How many files of a disk are asked for at once.
+const AT_ONCE: usize = 16;
+
+/// Asks the disk or the object store for each file that came. Those that went may have been cleaned up.
+pub fn check(lake: &Lake, files: &mut [ChangedFile]) -> Result<(), LakeError> {
+    let (far, near): (Vec<_>, Vec<_>) =
+        files.iter_mut().filter(|file| file.change == "added").partition(|file| file.path.contains("://"));
+    let mut near = near;
+    let part = near.len().div_ceil(AT_ONCE).max(1);
+    std::thread::scope(|scope| {
+        for files in near.chunks_mut(part) {
+            scope.spawn(|| {
+                for file in files {
+                    let size = std::fs::metadata(&file.path).map(|found| found.len());
+                    file.found = Some(verdict(size.ok(), file.bytes));
+                }
+            });
+        }
+    });
+    for file in far {
+        let size = match lake.query_value(&format!("SELECT size::BIGINT FROM read_blob({})", literal(&file.path))) {
+            Ok(size) => Some(size.as_u64()?),
+            Err(LakeError::VanishedFile { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        file.found = Some(verdict(size, file.bytes));
+    }
+    Ok(())
+}
+
+fn verdict(size: Option<u64>, expected: u64) -> String {
+    match size {
+        None => "missing".to_owned(),
+        Some(size) if size == expected => "ok".to_owned(),
+        Some(size) => format!("has {size} bytes"),
+    }
 }

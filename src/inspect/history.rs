@@ -8,6 +8,7 @@ use crate::view::{ViewError, ViewName, registry};
 
 /// A refresh; serialised, an element of `history --format json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PastRefresh {
     /// When it was committed, in UTC.
     pub at: String,
@@ -37,6 +38,7 @@ pub struct PastRefresh {
 
 /// A window of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PastWindow {
     /// The table, as `schema.name`.
     pub table: String,

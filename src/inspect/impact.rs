@@ -15,6 +15,7 @@ use crate::view::{View, ViewName, meaning, registry};
 
 /// What a range means for a view; serialised, an element of `diff --impact --format json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Impact {
     /// The view, as `schema.name`.
     pub view: String,

@@ -28,6 +28,7 @@ pub struct LogOptions {
 
 /// A commit; serialised, an element of `snapshots --format json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LoggedSnapshot {
     /// Its number.
     pub snapshot: SnapshotId,
@@ -49,6 +50,7 @@ pub struct LoggedSnapshot {
 
 /// A table in a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TouchedTable {
     /// The table, as `schema.name`.
     pub table: String,
@@ -64,6 +66,7 @@ pub struct TouchedTable {
 
 /// A refresh of a view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LoggedRefresh {
     /// The view.
     pub view: String,
@@ -162,7 +165,8 @@ impl Token<'_> {
 
     /// The names without their quotes.
     fn names(&self) -> String {
-        self.of.replace("\".\"", ".").trim_matches('"').replace("\"\"", "\"")
+        let inner = self.of.strip_prefix('"').and_then(|of| of.strip_suffix('"')).unwrap_or(self.of);
+        inner.replace("\".\"", ".").replace("\"\"", "\"")
     }
 }
 

@@ -33,4 +33,4 @@ pub use log::{LogOptions, LoggedSnapshot, log};
 pub use revision::{Range, Revision};
 pub use rows::{RowOptions, RowTable, stage_rows};
 pub use status::{Status, status};
-pub use verify::{Difference, Verification, verify};
+pub use verify::{Difference, Verification, verify, verify_sample};

@@ -9,6 +9,7 @@ use crate::view::{View, ViewError, ViewName, ViewState, drift, redefinitions, re
 
 /// The status of one view; serialised, an element of `status --format json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Status {
     /// The view, as `schema.name`.
     pub view: String,
@@ -44,6 +45,7 @@ pub struct Status {
 
 /// A view's last refresh.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LastRefresh {
     /// When, in UTC.
     pub at: String,

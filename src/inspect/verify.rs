@@ -12,10 +12,11 @@ use crate::sync::recompute::{self, Query};
 use crate::sync::rows::names;
 use crate::sync::temporary::{Temporary, qualified};
 use crate::sync::window::{Window, changes_since, reads_of, window};
-use crate::view::{SourceState, View, ViewColumn, ViewError, ViewName, ViewState, meaning, registry};
+use crate::view::{SourceState, View, ViewColumn, ViewError, ViewName, ViewState, meaning, registry, stored};
 
 /// What a verification found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verification {
     /// The view, as `schema.name`.
     pub view: String,
@@ -37,6 +38,8 @@ pub struct Verification {
     pub hint: Option<String>,
     /// Was it compared?
     pub compared: bool,
+    /// Per cent of the rows that were compared, if not all.
+    pub sample: Option<f64>,
 }
 
 impl Verification {
@@ -48,6 +51,7 @@ impl Verification {
 
 /// A row that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Difference {
     /// How many copies the view lacks; negative: has too many.
     pub missing: i64,
@@ -57,6 +61,17 @@ pub struct Difference {
 
 /// Verifies the views called `views`, or all; at most `samples` differing rows of each are returned.
 pub fn verify(lake: &Lake, views: &[ViewName], samples: usize) -> Result<Vec<Verification>, SyncError> {
+    verify_sample(lake, views, samples, None)
+}
+
+/// The same with only so many per cent of the rows, chosen by their content, so that both sides are held to the same
+/// ones. The query runs as a whole; what is kept and compared is a part of its rows.
+pub fn verify_sample(
+    lake: &Lake,
+    views: &[ViewName],
+    samples: usize,
+    percent: Option<f64>,
+) -> Result<Vec<Verification>, SyncError> {
     let transaction = lake.begin()?;
     let known = registry::views(&transaction)?;
     for name in views {
@@ -69,7 +84,7 @@ pub fn verify(lake: &Lake, views: &[ViewName], samples: usize) -> Result<Vec<Ver
     let wanted = known.iter().filter(|view| views.is_empty() || views.contains(&view.name));
     Ok(wanted
         .map(|view| {
-            verify_view(lake, view, samples).unwrap_or_else(|error| Verification {
+            verify_view(lake, view, samples, percent).unwrap_or_else(|error| Verification {
                 view: view.name.to_string(),
                 snapshot: view.created,
                 rows: 0,
@@ -80,12 +95,13 @@ pub fn verify(lake: &Lake, views: &[ViewName], samples: usize) -> Result<Vec<Ver
                 hint: error.hint(),
                 error: Some(error.to_string()),
                 compared: false,
+                sample: None,
             })
         })
         .collect())
 }
 
-fn verify_view(lake: &Lake, view: &View, samples: usize) -> Result<Verification, SyncError> {
+fn verify_view(lake: &Lake, view: &View, samples: usize, percent: Option<f64>) -> Result<Verification, SyncError> {
     let transaction = lake.begin()?;
     let Condition { state, table, trouble } = condition(&transaction, view)?;
     let (Some(state), Some(table)) = (state, table) else {
@@ -101,8 +117,10 @@ fn verify_view(lake: &Lake, view: &View, samples: usize) -> Result<Verification,
     let query = query_at_watermarks(&transaction, view, &state)?;
     let statement = |error| SyncError::Statement { view: view.name.clone(), source: Box::new(error) };
     let temporary = Temporary::default();
-    let rows = recompute::stage_rows(&transaction, &view.columns, &query.sql, &temporary).map_err(statement)?;
+    let chosen = percent.and_then(|percent| chosen(&view.columns, percent));
+    let rows = stage_rows(&transaction, &view.columns, &query.sql, chosen.as_deref(), &temporary).map_err(statement)?;
     let held = registry::rows_table(&transaction, &ViewName::new(table.schema, table.name));
+    let held = chosen.as_ref().map_or(held.clone(), |chosen| format!("(SELECT * FROM {held} WHERE {chosen})"));
     let difference = temporary.name("verify");
     stage_difference(&transaction, &view.columns, &qualified(&rows), &held, &difference).map_err(statement)?;
     forgive_rounding(&transaction, &view.columns, &difference).map_err(statement)?;
@@ -122,7 +140,36 @@ fn verify_view(lake: &Lake, view: &View, samples: usize) -> Result<Verification,
         hint: trouble.as_ref().and_then(SyncError::hint),
         error: trouble.map(|error| error.to_string()),
         compared: true,
+        sample: chosen.is_some().then_some(percent).flatten(),
     })
+}
+
+/// The condition that takes so many per cent of a view's rows by their content; `None` if equal values of every column may
+/// differ in their bits, or in the last digits.
+fn chosen(columns: &[ViewColumn], percent: f64) -> Option<String> {
+    /// Finer than anybody asks for.
+    const PARTS: f64 = 1_000_000.0;
+    let exact: Vec<String> =
+        columns.iter().filter(|column| !column.inexact).map(|column| identifier(&column.name)).collect();
+    (!exact.is_empty()).then(|| format!("hash({}) % {PARTS} < {}", exact.join(", "), (percent * PARTS / 100.0).ceil()))
+}
+
+/// Stages what the query returns, or the chosen ones of its rows.
+fn stage_rows(
+    transaction: &Transaction<'_>,
+    columns: &[ViewColumn],
+    sql: &str,
+    chosen: Option<&str>,
+    temporary: &Temporary,
+) -> Result<String, LakeError> {
+    let Some(chosen) = chosen else { return recompute::stage_rows(transaction, columns, sql, temporary) };
+    let table = temporary.name("rows");
+    transaction.execute(&format!(
+        "CREATE TEMP TABLE {} AS SELECT * FROM ({}) WHERE {chosen}",
+        identifier(&table),
+        stored(columns, sql)
+    ))?;
+    Ok(table)
 }
 
 /// The view's query over its sources at their watermarks.

@@ -44,6 +44,7 @@ pub use value::Value;
 
 /// The number of a DuckLake commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct SnapshotId(pub u64);
 

@@ -6,6 +6,7 @@ use crate::lake::SnapshotId;
 
 /// The report of one sync.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report {
     /// The snapshot of the lake that the views stand for now.
     pub snapshot: SnapshotId,
@@ -25,6 +26,7 @@ impl Report {
 
 /// How a view was brought up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
     /// Nothing to do, nothing written.
@@ -54,6 +56,7 @@ impl Method {
 
 /// What happened to one view.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ViewReport {
     /// The view, as `schema.name`.
     pub view: String,
@@ -118,6 +121,7 @@ impl ViewReport {
 
 /// A source and the window that was taken in from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SourceReport {
     /// The table, as `schema.name`.
     pub table: String,
@@ -131,6 +135,7 @@ pub struct SourceReport {
 
 /// The terms of a delta: one per leg of the view's joins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Terms {
     /// How many there can be.
     pub total: usize,
@@ -149,6 +154,7 @@ impl Terms {
 
 /// Milliseconds per phase of a refresh.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Phases {
     /// What changed: windows, guards, net changes.
     pub net_change_ms: u64,

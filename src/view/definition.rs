@@ -75,6 +75,7 @@ pub struct Class {
 
 /// What is in the way of a delta.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Obstacle {
     /// The operator, as a user writes it.
     pub operator: String,

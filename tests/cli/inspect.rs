@@ -201,3 +201,36 @@ fn a_reader_that_goes_away_in_the_middle_is_no_error() {
         assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(0), ""), "{format}");
     }
 }
+
+#[test]
+fn files_are_looked_for() {
+    let shop = Shop::empty(Catalog::DuckDb);
+    shop.sql("CREATE TABLE t (a BIGINT);\nINSERT INTO t SELECT i FROM range(1000) r(i);\nINSERT INTO t SELECT i FROM range(999) r(i)");
+    let arguments = ["diff", "1..", "--files", "--check"];
+    assert!(asked(&shop, &arguments).ends_with("[exit code 0]\n"));
+    let mut files: Vec<_> =
+        std::fs::read_dir(shop.path("data/main/t")).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    std::fs::remove_file(&files[0]).unwrap();
+    std::fs::write(&files[1], "short").unwrap();
+    let shown = asked(&shop, &arguments);
+    assert!(shown.contains("): missing\n") && shown.contains("): has 5 bytes\n"), "{shown}");
+    assert!(shown.ends_with("[exit code 4]\n"), "{shown}");
+}
+
+#[test]
+fn questions_are_answered_while_others_write() {
+    let shop = Shop::new(Catalog::Sqlite);
+    shop.succeed(&["create", "sales", "--sql", SALES]);
+    let writer = shop.open();
+    writer.execute("BEGIN").unwrap();
+    writer.execute("INSERT INTO orders VALUES (7, 1, 1.00)").unwrap();
+    for arguments in
+        [&["diff", "1.."][..], &["snapshots"], &["history", "sales"], &["status"], &["verify"], &["plan", "sales"]]
+    {
+        let shown = shop.transcript(arguments);
+        assert!(shown.ends_with("[exit code 0]\n"), "{shown}");
+    }
+    writer.execute("COMMIT").unwrap();
+    assert!(shop.transcript(&["diff", "HEAD~1.."]).contains("rows: 1 inserted"));
+}

@@ -44,6 +44,7 @@ pub(super) struct Apply {
 
 /// What is done about one view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 enum Action {
     Create,
@@ -53,6 +54,7 @@ enum Action {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Applied {
     view: String,
     action: Action,
@@ -62,7 +64,8 @@ struct Applied {
 }
 
 #[derive(Serialize)]
-struct ApplyAnswer {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct ApplyAnswer {
     dry_run: bool,
     views: Vec<Applied>,
 }
