@@ -96,7 +96,7 @@ pub fn parse(name: &str, script: &str) -> Result<Fixture, String> {
 }
 
 /// Splits at semicolons outside quotes, and drops comments.
-fn statements(script: &str) -> Vec<String> {
+pub fn statements(script: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut statement = String::new();
     let mut quote = None;
