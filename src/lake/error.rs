@@ -76,6 +76,16 @@ pub enum LakeError {
         /// The table that it belongs to, where that was looked up.
         table: Option<String>,
     },
+    /// A file that the catalog names holds something else than was written.
+    #[error("data file {file}{} is damaged: {cause}", table.as_ref().map(|table| format!(" of {table}")).unwrap_or_default())]
+    DamagedFile {
+        /// Its path.
+        file: String,
+        /// What DuckDB says.
+        cause: String,
+        /// The table that it belongs to, where the catalog tells.
+        table: Option<String>,
+    },
     /// A snapshot does not exist: never made, or expired.
     #[error("snapshot {snapshot} does not exist")]
     NoSnapshot {
@@ -226,6 +236,9 @@ impl LakeError {
                 ));
             }
             Self::Conflict { .. } | Self::MovedOn { .. } => "try again",
+            Self::DamagedFile { .. } => {
+                "the lake has lost data: bring the whole file back from a copy, or mend the table"
+            }
             Self::VanishedFile { .. } => "the lake has lost data: bring the file back from a copy, or mend the table",
             Self::NoSnapshot { .. } => "it may have been expired; see the list of snapshots",
             Self::UnreadablePast { .. } => "recompute what depends on it",
@@ -282,7 +295,12 @@ impl LakeError {
         if says("database is locked") || says("Could not set lock on file") || says("Unique file handle conflict") {
             return Self::Locked { cause: message };
         }
-        if says("No space left on device") || says("failed to offload data block") {
+        if says("No magic bytes found at end of file") || says("too small to be a Parquet file") {
+            let file = message.split('\'').nth(1).unwrap_or(&message).to_owned();
+            let cause = "it is cut off, or no Parquet file".to_owned();
+            return Self::DamagedFile { file, cause, table: None };
+        }
+        if says("No space left on device") || says("File too large") || says("failed to offload data block") {
             return Self::DiskFull { message };
         }
         if let Some(rest) = message.strip_prefix("No snapshot found at ") {

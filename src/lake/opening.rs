@@ -91,10 +91,7 @@ impl Lake {
             self.batch(&format!("SET GLOBAL memory_limit = {}", literal(limit)))?;
         }
         // An instance in memory would spill into a folder `.tmp` of whatever directory it was started in.
-        let spill = options
-            .temp_directory
-            .clone()
-            .unwrap_or_else(|| std::env::temp_dir().join(format!("ducklake-ivm-spill-{}", std::process::id())));
+        let spill = options.temp_directory.clone().unwrap_or_else(|| spill_folder(&std::env::temp_dir()));
         self.batch(&format!("SET GLOBAL temp_directory = {}", literal(&spill.to_string_lossy())))?;
         if let Some(threads) = options.threads {
             self.batch(&format!("SET GLOBAL threads = {threads}"))?;
@@ -173,6 +170,26 @@ impl Drop for Hold {
     }
 }
 
+/// How the folders begin that sessions spill to when they are not told another place; the process id follows.
+const SPILL: &str = "ducklake-ivm-spill-";
+
+/// The folder that this process spills to. What processes that were killed left behind is removed first.
+fn spill_folder(temporary: &Path) -> PathBuf {
+    let processes = Path::new("/proc");
+    if processes.join("self").exists() {
+        for entry in temporary.read_dir().into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let process = name.to_str().and_then(|name| name.strip_prefix(SPILL));
+            if process.is_some_and(|process| process.parse::<u32>().is_ok() && !processes.join(process).exists())
+                && let Err(error) = std::fs::remove_dir_all(entry.path())
+            {
+                tracing::debug!(%error, folder = %entry.path().display(), "left behind");
+            }
+        }
+    }
+    temporary.join(format!("{SPILL}{}", std::process::id()))
+}
+
 /// Whether a path or URI is read through the network.
 fn is_remote(path: &str) -> bool {
     path.contains("://") && !path.starts_with("file:")
@@ -217,6 +234,20 @@ mod tests {
         ] {
             assert_eq!(extensions_of_secret(statement), extensions, "{statement}");
         }
+    }
+
+    #[test]
+    fn what_dead_processes_spilled_is_removed() {
+        let temporary = tempfile::tempdir().unwrap();
+        // Process ids do not go that far.
+        let (dead, other) =
+            (temporary.path().join(format!("{SPILL}4194999")), temporary.path().join(format!("{SPILL}x")));
+        let own = temporary.path().join(format!("{SPILL}{}", std::process::id()));
+        for folder in [&dead, &other, &own] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        assert_eq!(spill_folder(temporary.path()), own);
+        assert_eq!([&dead, &other, &own].map(|folder| folder.exists()), [false, true, true]);
     }
 
     #[test]

@@ -271,7 +271,7 @@ impl Run<'_> {
         if let Err(SyncError::Term { source, .. }) = &outcome
             && !source.retryable()
             && !source.is_interruption()
-            && !matches!(**source, LakeError::VanishedFile { .. })
+            && !matches!(**source, LakeError::VanishedFile { .. } | LakeError::DamagedFile { .. })
         {
             request.recompute = Some(format!("the delta failed: {source}"));
             outcome = attempts(&request);

@@ -41,7 +41,8 @@ pub(crate) fn with_fresh_files<T, E: From<LakeError>>(
         outcome = work();
     }
     if let Err(error) = &mut outcome
-        && let Some(LakeError::VanishedFile { file, table }) = vanished(error)
+        && let Some(LakeError::VanishedFile { file, table } | LakeError::DamagedFile { file, table, .. }) =
+            vanished(error)
     {
         *table = lake.table_of_file(file)?;
     }
