@@ -85,7 +85,7 @@ fn a_file_that_vanishes_under_a_running_sync_changes_nothing() {
     let mut program = shop.program();
     program.arg("sync").env("FAILPOINTS", "sync::after_windows=1*sleep(2500)");
     let child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1_000));
+    std::thread::sleep(std::time::Duration::from_secs(1));
     let kept = shop.path("kept.parquet");
     fs::rename(&file, &kept).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -109,7 +109,7 @@ fn files_that_maintenance_removes_under_a_running_sync_are_read_anew() {
     let mut program = shop.program();
     program.arg("sync").env("FAILPOINTS", "sync::after_windows=1*sleep(3500)");
     let child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1_000));
+    std::thread::sleep(std::time::Duration::from_secs(1));
     shop.sql(
         "CALL ducklake_merge_adjacent_files('lake');\nCALL ducklake_cleanup_old_files('lake', cleanup_all => true)",
     );

@@ -8,7 +8,7 @@
 
 use super::SyncError;
 use super::failpoint::pass;
-use super::rows::{column_of, equal_row, keys, names, same_row};
+use super::rows::{column_of, distinctions, keys, names, same_row};
 use super::temporary::{Temporary, qualified};
 use crate::lake::{LakeError, Transaction, Value, identifier, literal};
 use crate::plan::WEIGHT;
@@ -215,22 +215,32 @@ fn matching(columns: &[ViewColumn], address: &str, target: &str, delta: &str) ->
             same_row("v", "d", columns),
         );
     }
-    let equal = |one: &str| columns.iter().map(|column| column_of(one, column)).collect::<Vec<_>>().join(", ");
+    // What tells equal values apart is taken before the joins: behind one, DuckDB 1.5.5 may put the equal value of the
+    // other side in a column's place.
+    let told_apart = distinctions("r", columns);
+    let numbered = |letter: &str, count: usize| (1..=count).map(|n| format!("{letter}{n}")).collect::<Vec<_>>();
+    let (values, marks) = (numbered("k", columns.len()), numbered("m", told_apart.len()));
+    let same = |one: &str, other: &str, names: &[String]| {
+        let pairs = names.iter().map(|name| format!("{one}.{name} IS NOT DISTINCT FROM {other}.{name}"));
+        pairs.collect::<Vec<_>>().join(" AND ")
+    };
+    let (all, told_apart) = ([values.as_slice(), &marks].concat(), told_apart.join(", "));
     format!(
-        "WITH gone AS MATERIALIZED ({gone}), \
-         classes AS (SELECT {rows}, sum({weight}) AS {weight} FROM gone GROUP BY {rows}), \
-         held AS (SELECT {}, v.{address_of_v}, c.{weight} AS class_weight, row_number() OVER (PARTITION BY {} ORDER BY {address}) AS copy \
-         FROM (SELECT {rows}, {address} FROM {target}) AS v JOIN classes AS c ON {}), \
-         ranked AS (SELECT {address}, class_weight, row_number() OVER (PARTITION BY {} \
-         ORDER BY copy <= -coalesce(g.{weight}, 0) DESC, {address}) AS place \
-         FROM held AS h LEFT JOIN gone AS g ON {}) \
+        "WITH gone({every}, weight) AS MATERIALIZED (SELECT {rows}, {told_apart}, {weight} FROM ({gone}) AS r), \
+         classes AS (SELECT {key}, sum(weight) AS class_weight FROM gone GROUP BY {key}), \
+         v AS (SELECT * FROM (SELECT {rows}, {told_apart}, {address} FROM (SELECT {rows}, {address} FROM {target}) AS r) \
+         AS r({every}, {address})), \
+         held AS (SELECT v.*, class_weight, row_number() OVER (PARTITION BY {of_v} ORDER BY {address}) AS copy \
+         FROM v JOIN classes AS c ON {same_class}), \
+         ranked AS (SELECT {address}, class_weight, row_number() OVER (PARTITION BY {of_h} \
+         ORDER BY copy <= -coalesce(g.weight, 0) DESC, {address}) AS place FROM held AS h LEFT JOIN gone AS g ON {same_row}) \
          SELECT {address} FROM ranked WHERE place <= -class_weight",
-        equal("v"),
-        keys("v", columns).join(", "),
-        equal_row("v", "c", columns),
-        equal("h"),
-        same_row("h", "g", columns),
-        address_of_v = address.replace(", ", ", v."),
+        every = all.join(", "),
+        key = values.join(", "),
+        of_v = all.iter().map(|name| format!("v.{name}")).collect::<Vec<_>>().join(", "),
+        of_h = values.iter().map(|name| format!("h.{name}")).collect::<Vec<_>>().join(", "),
+        same_class = same("v", "c", &values),
+        same_row = same("h", "g", &all),
     )
 }
 

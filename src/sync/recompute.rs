@@ -37,12 +37,12 @@ pub(crate) fn query(
     if let Some(misfit) = misfit {
         return bound_anew(transaction, view, windows, target, &misfit, moved);
     }
-    let current = transaction.snapshot();
+    let (alias, current) = (transaction.alias(), transaction.snapshot());
     // After a rename the text may bind to another table or column of the old name.
     let same = !windows.iter().any(Window::renamed)
         && transaction
             .bound_plan(&view.sql)
-            .is_ok_and(|now| comparable(&now, current.0) == comparable(&meaning.plan, view.created.0));
+            .is_ok_and(|now| comparable(&now, alias, current.0) == comparable(&meaning.plan, alias, view.created.0));
     if same && moved.is_none() {
         return Ok(Query { sql: view.sql.clone(), rebound: None });
     }

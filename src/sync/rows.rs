@@ -15,13 +15,18 @@ pub(crate) fn names(columns: &[ViewColumn]) -> String {
 /// Everything by which two rows of `relation` (an alias) are the same row.
 pub(crate) fn keys(relation: &str, columns: &[ViewColumn]) -> Vec<String> {
     let mut keys: Vec<String> = columns.iter().map(|column| column_of(relation, column)).collect();
-    keys.extend(columns.iter().filter_map(|column| distinction(relation, column)));
+    keys.extend(distinctions(relation, columns));
     keys
 }
 
 /// A column of a relation (an alias).
 pub(crate) fn column_of(relation: &str, column: &ViewColumn) -> String {
     format!("{relation}.{}", identifier(&column.name))
+}
+
+/// What tells apart rows of a relation (an alias) that compare equal.
+pub(crate) fn distinctions(relation: &str, columns: &[ViewColumn]) -> Vec<String> {
+    columns.iter().filter_map(|column| distinction(relation, column)).collect()
 }
 
 /// What tells values apart that compare equal.
@@ -37,12 +42,6 @@ fn distinction(relation: &str, column: &ViewColumn) -> Option<String> {
 /// The condition that a row of `one` and a row of `other` are the same row; NULLs are equal.
 pub(crate) fn same_row(one: &str, other: &str, columns: &[ViewColumn]) -> String {
     let pairs = keys(one, columns).into_iter().zip(keys(other, columns));
-    pairs.map(|(one, other)| format!("{one} IS NOT DISTINCT FROM {other}")).collect::<Vec<_>>().join(" AND ")
-}
-
-/// The condition that the rows compare equal, column by column.
-pub(crate) fn equal_row(one: &str, other: &str, columns: &[ViewColumn]) -> String {
-    let pairs = columns.iter().map(|column| (column_of(one, column), column_of(other, column)));
     pairs.map(|(one, other)| format!("{one} IS NOT DISTINCT FROM {other}")).collect::<Vec<_>>().join(" AND ")
 }
 

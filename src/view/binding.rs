@@ -123,17 +123,18 @@ fn positions(get: &Json) -> Vec<u64> {
 }
 
 /// The same plan without what changes from one binding to the next although the meaning stays: the snapshot that an
-/// unpinned scan was bound at, and places in the query's text.
-pub fn comparable(plan: &Json, current: u64) -> Json {
+/// unpinned scan was bound at, and places in the query's text. A table outside `catalog` has snapshots of its own.
+pub fn comparable(plan: &Json, catalog: &str, current: u64) -> Json {
     match plan {
-        Json::Array(items) => Json::Array(items.iter().map(|item| comparable(item, current)).collect()),
+        Json::Array(items) => Json::Array(items.iter().map(|item| comparable(item, catalog, current)).collect()),
         Json::Object(fields) => {
+            let outside = fields.get("catalog_name").and_then(Json::as_str).is_some_and(|name| name != catalog);
             let kept = fields.iter().filter(|(name, value)| match name.as_str() {
                 "query_location" | "extra_info" => false,
-                "snapshot" => value["snapshot_id"].as_u64() != Some(current),
+                "snapshot" => !outside && value["snapshot_id"].as_u64() != Some(current),
                 _ => true,
             });
-            Json::Object(kept.map(|(name, value)| (name.clone(), comparable(value, current))).collect())
+            Json::Object(kept.map(|(name, value)| (name.clone(), comparable(value, catalog, current))).collect())
         }
         other => other.clone(),
     }
@@ -180,7 +181,9 @@ mod tests {
 
     #[test]
     fn two_bindings_of_one_meaning_compare_equal() {
-        assert_eq!(comparable(&scan("t", 7, &[0]), 7), comparable(&scan("t", 9, &[0]), 9));
-        assert_ne!(comparable(&scan("t", 7, &[0]), 7), comparable(&scan("t", 7, &[0]), 9));
+        let of = |snapshot, catalog, current| comparable(&scan("t", snapshot, &[0]), catalog, current);
+        assert_eq!(of(7, "lake", 7), of(9, "lake", 9));
+        assert_ne!(of(7, "lake", 7), of(7, "lake", 9));
+        assert_eq!(of(3, "another", 7), of(4, "another", 9));
     }
 }

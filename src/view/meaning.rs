@@ -129,9 +129,10 @@ pub(crate) fn drift(
         return Ok(Vec::new());
     }
     let plan = registry::plan(transaction, view)?.parse(&view.name)?;
-    let now = transaction.bound_plan(&view.sql);
+    let (now, alias) = (transaction.bound_plan(&view.sql), transaction.alias());
     // A plan names tables and does not tell which of that name it means.
-    let same = now.is_ok_and(|now| comparable(&now, transaction.snapshot().0) == comparable(&plan, view.created.0));
+    let same = now
+        .is_ok_and(|now| comparable(&now, alias, transaction.snapshot().0) == comparable(&plan, alias, view.created.0));
     let notes = since.into_iter().filter(|redefinition| !same || redefinition.renamed.is_some());
     Ok(notes.map(ToString::to_string).collect())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::columns::columns;
+use super::columns::{ColumnError, columns};
 use super::statement::first_statement;
 use super::{Accumulated, Binding, Class, Obstacle, ViewColumn, ViewError, ViewName};
 use crate::delta;
@@ -38,6 +38,22 @@ pub(crate) struct Bound {
     pub renamed: Vec<(String, String)>,
 }
 
+/// Whether anything in a bound plan, a column of a table included, has the name of the weight: in a delta the two would be
+/// taken for each other.
+fn names_weight(plan: &Json) -> bool {
+    match plan {
+        Json::Array(items) => items.iter().any(names_weight),
+        Json::Object(fields) => fields.iter().any(|(field, value)| match value {
+            Json::String(text) => field == "alias" && text.eq_ignore_ascii_case(WEIGHT),
+            Json::Array(items) if field == "names" => {
+                items.iter().filter_map(Json::as_str).any(|name| name.eq_ignore_ascii_case(WEIGHT))
+            }
+            other => names_weight(other),
+        }),
+        _ => false,
+    }
+}
+
 /// Binds `text` at the transaction's snapshot, and finds out how it can be maintained.
 pub(crate) fn bind(transaction: &Transaction<'_>, name: &ViewName, text: &str) -> Result<Bound, ViewError> {
     let refused = |error| ViewError::Definition { view: name.clone(), source: Box::new(error) };
@@ -56,6 +72,11 @@ pub(crate) fn bind(transaction: &Transaction<'_>, name: &ViewName, text: &str) -
     let binding = Binding::of(&plan, transaction.alias(), transaction.snapshot().0);
     if syntax.at_clauses > binding.pinned {
         return Err(ViewError::PinnedToNewest { view: name.clone(), snapshot: transaction.snapshot() });
+    }
+    if names_weight(&plan) {
+        let (column, reason) = (WEIGHT.to_owned(), "ducklake-ivm keeps for itself");
+        let source = Box::new(ColumnError::Reserved { column, reason });
+        return Err(ViewError::Column { view: name.clone(), source });
     }
     let version = transaction.engine_version()?;
     let outputs = outputs(transaction, &sql, &version).map_err(refused)?;
