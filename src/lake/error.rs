@@ -195,7 +195,8 @@ const LOST_CONNECTION: [&str; 7] = [
 impl LakeError {
     /// Whether the same work may succeed when it is begun again.
     pub fn retryable(&self) -> bool {
-        matches!(self, Self::Conflict { .. } | Self::MovedOn { .. } | Self::Locked { .. } | Self::Disconnected { .. })
+        // DuckDB keeps the broken connections to a lost server (1.5.5), so that only a new session can go on.
+        matches!(self, Self::Conflict { .. } | Self::MovedOn { .. } | Self::Locked { .. })
     }
 
     /// Whether nothing more can be done with the lake for now.
