@@ -379,7 +379,7 @@ mod tests {
         assert!(matches!(LakeError::from_message(gone), LakeError::VanishedFile { .. }));
         let lost = "IO Error: Failed to prepare query \"SELECT 1\" (no result returned): no connection to the server\nLINE 2: x";
         let lost = LakeError::from_message(lost);
-        assert!(lost.is_disconnection() && lost.retryable());
+        assert!(lost.is_disconnection() && !lost.retryable());
         assert_eq!(lost.to_string(), "the lake's catalog cannot be reached: no connection to the server");
         let expired = LakeError::from_message("Invalid Input Error: No snapshot found at version 99");
         assert_eq!(expired.to_string(), "snapshot 99 does not exist");
