@@ -271,6 +271,14 @@ fn the_impact_tells_what_a_refresh_would_do() {
             ("main.words", Some("incremental"), 1, 1)
         ]
     );
+    // A view that is younger than the range, over a table that is.
+    let before = scratch.current();
+    scratch.run("CREATE TABLE late (id INTEGER);\nINSERT INTO late VALUES (1)");
+    create(&scratch.lake, &Creation::new(ViewName::parse("young").unwrap(), "SELECT id FROM late")).unwrap();
+    scratch.run("INSERT INTO late VALUES (2)");
+    let (_, found) = impact(&scratch.lake, &range(before, scratch.current()), &[]).unwrap();
+    let young = found.iter().find(|view| view.view == "main.young").unwrap();
+    assert_eq!((young.strategy, young.terms_run, &young.error), (Some(Method::Incremental), 1, &None));
     let (_, found) = impact(&scratch.lake, &range(from, from), &[]).unwrap();
     assert_eq!(found[0].strategy.map(Method::word), Some("noop"));
 }

@@ -225,8 +225,9 @@ fn stat_row(table: &TableDiff, all: &[TableDiff]) -> Vec<String> {
         (0, removed) => format!("-{removed}"),
         (added, removed) => format!("+{added} -{removed}"),
     };
+    let name = if table.view.is_some() { format!("{} (view)", table.table) } else { table.table.clone() };
     vec![
-        table.table.clone(),
+        name,
         count("+", table.inserted),
         count("-", table.deleted),
         count("~", table.updated),
@@ -249,8 +250,8 @@ fn bar(table: &TableDiff, all: &[TableDiff]) -> String {
 /// What a line of the table has no room for.
 fn remarks(table: &TableDiff) -> Option<String> {
     let mut remarks = Vec::new();
-    if let Some(view) = &table.view {
-        remarks.push(if *view == table.table { "a view".to_owned() } else { format!("the view {view}") });
+    if let Some(view) = table.view.as_ref().filter(|view| **view != table.table) {
+        remarks.push(format!("holds the view {view}"));
     }
     match table.change {
         "created" => remarks.push("created".to_owned()),

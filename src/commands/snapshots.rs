@@ -101,10 +101,15 @@ impl Answer for Log {
 }
 
 fn row(snapshot: &LoggedSnapshot) -> Vec<String> {
-    let mut what: Vec<String> = snapshot.tables.iter().map(table_text).collect();
+    // A refresh names its view once, with the rows of the table of that name.
+    let own = |table: &&TouchedTable| snapshot.refresh.as_ref().is_some_and(|refresh| refresh.view == table.table);
+    let mut what: Vec<String> = snapshot.tables.iter().filter(|table| !own(table)).map(table_text).collect();
     what.extend(snapshot.other.iter().cloned());
     let label = match (&snapshot.refresh, snapshot.maintenance) {
-        (Some(refresh), _) => Some(format!("refresh of {} ({})", refresh.view, refresh.strategy)),
+        (Some(refresh), _) => {
+            let counts = snapshot.tables.iter().find(own).map(counts).unwrap_or_default();
+            Some(format!("refresh of {} ({}){counts}", refresh.view, refresh.strategy))
+        }
         (None, true) => Some("maintenance".to_owned()),
         (None, false) => snapshot.message.clone(),
     };
@@ -124,11 +129,14 @@ fn table_text(table: &TouchedTable) -> String {
         "changed" | "compacted" => String::new(),
         other => format!("{other} "),
     };
-    let count = |sign: &str, rows: Option<u64>| match rows {
+    format!("{verb}{}{}", table.table, counts(table))
+}
+
+/// ` +3 -1 ~2`
+fn counts(table: &TouchedTable) -> String {
+    let count = |(sign, rows): (&str, Option<u64>)| match rows {
         None | Some(0) => String::new(),
         Some(rows) => format!(" {sign}{rows}"),
     };
-    let counts = [("+", table.rows_inserted), ("-", table.rows_deleted), ("~", table.rows_updated)];
-    let counts: String = counts.into_iter().map(|(sign, rows)| count(sign, rows)).collect();
-    format!("{verb}{}{counts}", table.table)
+    [("+", table.rows_inserted), ("-", table.rows_deleted), ("~", table.rows_updated)].into_iter().map(count).collect()
 }

@@ -75,6 +75,8 @@ fn fill(
     impact: &mut Impact,
 ) -> Result<(), SyncError> {
     let mut state = registry::state(transaction, view)?;
+    // A view that is younger than the range has taken in what was there when it was made.
+    let from = from.max(view.created).min(to);
     for source in &mut state.sources {
         source.watermark = from;
         if let Some(table) = transaction.table_by_id(source.table, from)? {

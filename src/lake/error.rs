@@ -274,11 +274,7 @@ impl LakeError {
 
     /// Makes an error of what DuckDB returned for a statement.
     pub(super) fn from_engine(error: &duckdb::Error, redactor: &Redactor) -> Self {
-        let text = match error {
-            duckdb::Error::DuckDBFailure(_, Some(text)) => text.clone(),
-            other => other.to_string(),
-        };
-        Self::from_message(&redactor.redact(&text))
+        Self::from_message(&text_of(error, redactor))
     }
 
     /// Makes an error of a message of DuckDB, which begins with its class: `Binder Error: …`.
@@ -328,10 +324,12 @@ impl LakeError {
     /// Makes an error of a failed `ATTACH`, where most messages mean something else than in a statement.
     pub(super) fn from_attach(error: &duckdb::Error, redactor: &Redactor, uri: &str) -> Self {
         let uri = uri.to_owned();
-        let error = Self::from_engine(error, redactor);
+        let text = text_of(error, redactor);
+        let error = Self::from_message(&text);
         let message = match error {
             Self::Locked { .. } | Self::Interrupted | Self::Engine { .. } | Self::NoSnapshot { .. } => return error,
-            Self::Disconnected { cause } => return Self::Unreachable { uri, cause },
+            // The whole message also says which server it is about.
+            Self::Disconnected { .. } => text,
             other => other.to_string(),
         };
         if message.contains("creating a new DuckLake is explicitly disabled") {
@@ -351,6 +349,15 @@ impl LakeError {
             .map_or(message.clone(), |(_, cause)| format!("unable to connect to {cause}"));
         Self::Unreachable { uri, cause: cause.trim().to_owned() }
     }
+}
+
+/// What DuckDB says, without credentials.
+fn text_of(error: &duckdb::Error, redactor: &Redactor) -> String {
+    let text = match error {
+        duckdb::Error::DuckDBFailure(_, Some(text)) => text.clone(),
+        other => other.to_string(),
+    };
+    redactor.redact(&text)
 }
 
 #[cfg(test)]
