@@ -8,7 +8,9 @@ mod program;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+#[cfg(feature = "failpoints")]
+use std::process::Stdio;
+use std::process::{Command, Output};
 
 use ducklake_ivm::lake::{Lake, Value};
 use program::{Catalog, Shop, run, transcript};
