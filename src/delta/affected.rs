@@ -1,5 +1,5 @@
 //! Operators whose rows fall apart by keys: `DISTINCT ON`, windows with a `PARTITION BY`, grouped aggregates, `EXCEPT`
-//! and `INTERSECT`, top-k; and, with no key at all, any deterministic operator.
+//! and `INTERSECT`, ASOF joins; and, with no key at all, any deterministic operator.
 //!
 //! - Law: with K the keys of ΔR, `Δ Q(R) = Q(R⁺ ⋉ K) ⊖ Q(R⁻ ⋉ K)`: a key that does not stand in ΔR has the same rows on
 //!   both sides. Without keys `Δ Q(R) = Q(R⁺) ⊖ Q(R⁻)`. NON-LINEAR.
@@ -12,9 +12,9 @@
 //! - Source: rules for non-distributive operators by recomputation of affected groups, Gupta and Mumick, 1995.
 
 use super::construct::{by_keys, consolidated, distinct, negated, union_all, weighted};
-use super::{AFFECTED_KEYS, Derivation, NotIncremental, Term};
-use crate::plan::expr::Expr;
-use crate::plan::rel::{Aggregate, Distinct, JoinKind, Rel, SetOperation, Window};
+use super::{AFFECTED_KEYS, Derivation, NotIncremental, Term, guards};
+use crate::plan::expr::{Comparison, Expr};
+use crate::plan::rel::{Aggregate, Distinct, Join, JoinCondition, JoinKind, Rel, SetOperation, Window};
 
 /// One term for an operator over one input, restricted to the keys (expressions over the input) that changed.
 fn term(
@@ -34,8 +34,47 @@ fn term(
         after = by_keys(JoinKind::Semi, after, exprs.clone(), affected.clone());
         before = by_keys(JoinKind::Semi, before, exprs, affected);
     }
-    let rel = union_all(vec![weighted(operator(after), 1), negated(weighted(operator(before), 1))]);
+    let [after, before] = [after, before].map(|input| weighted(guards::node(operator(input)), 1));
+    let rel = union_all(vec![after, negated(before)]);
     Ok(vec![Term { leg, rel: rel.map(consolidated) }])
+}
+
+/// An ASOF join; the keys are what it compares for equality, on either side.
+pub(super) fn as_of_terms(join: &Join, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
+    let whole = Rel::Join(join.clone());
+    let equal = |condition: &&JoinCondition| matches!(condition.op, Comparison::Equal | Comparison::NotDistinctFrom);
+    let equalities: Vec<&JoinCondition> = join.conditions.iter().filter(equal).collect();
+    if equalities.is_empty() {
+        return Ok(whole_terms(&whole, derivation));
+    }
+    let leg = derivation.whole_leg(&whole);
+    let sides = [&join.left, &join.right].into_iter().zip([
+        equalities.iter().map(|condition| condition.left.clone()).collect::<Vec<_>>(),
+        equalities.iter().map(|condition| condition.right.clone()).collect(),
+    ]);
+    let sides: Vec<(&Rel, Vec<Expr>)> = sides.map(|(side, keys)| (&**side, keys)).collect();
+    let mut touched = Vec::new();
+    for (side, keys) in &sides {
+        let delta = derivation.stage_delta(side)?.map(consolidated);
+        touched.extend(delta.map(|delta| distinct(delta, named(keys.iter()))));
+    }
+    let Some(touched) = union_all(touched) else {
+        return Ok(vec![Term { leg, rel: None }]);
+    };
+    let every = super::construct::references(&touched.columns(), 0);
+    let affected = derivation.stage("affected_keys", distinct(touched, every));
+    let joined = |state: &dyn Fn(&Rel) -> Rel| {
+        let mut restricted = sides
+            .iter()
+            .map(|(side, keys)| by_keys(JoinKind::Semi, state(side), keys.clone(), affected.clone()))
+            .map(Box::new);
+        let (Some(left), Some(right)) = (restricted.next(), restricted.next()) else { return whole.clone() };
+        weighted(guards::node(Rel::Join(Join { left, right, ..join.clone() })), 1)
+    };
+    let after = joined(&|side| derivation.at_new(side));
+    let before = joined(&|side| derivation.at_old(side));
+    let rel = union_all(vec![after, negated(before)]).map(consolidated);
+    Ok(vec![Term { leg, rel }])
 }
 
 /// `DISTINCT ON (keys)`.
@@ -51,7 +90,11 @@ pub(super) fn distinct_on_terms(
 /// Window functions; the keys are the partition expressions that all of them share.
 pub(super) fn window_terms(window: &Window, derivation: &mut Derivation) -> Result<Vec<Term>, NotIncremental> {
     let operator = |input| Rel::Window(Window { input: Box::new(input), ..window.clone() });
-    term(&window.input, named(shared_partitions(window).iter()), &operator, derivation)
+    let shared = shared_partitions(window);
+    if shared.is_empty() && window.functions.iter().all(|call| !call.partition_by.is_empty()) {
+        return super::partitions::terms(window, derivation);
+    }
+    term(&window.input, named(shared.iter()), &operator, derivation)
 }
 
 /// The partition expressions that all functions of a window share.
@@ -99,6 +142,6 @@ pub(super) fn set_terms(operation: &SetOperation, derivation: &mut Derivation) -
     Ok(vec![Term { leg, rel }])
 }
 
-fn named<'a>(exprs: impl Iterator<Item = &'a Expr>) -> Vec<(String, Expr)> {
+pub(super) fn named<'a>(exprs: impl Iterator<Item = &'a Expr>) -> Vec<(String, Expr)> {
     exprs.enumerate().map(|(position, expr)| (format!("key_{}", position + 1), expr.clone())).collect()
 }

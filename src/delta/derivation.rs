@@ -3,8 +3,8 @@
 use super::accumulator::{ACCUMULATED, Accumulator, AccumulatorChange};
 use super::own_rows::OwnRows;
 use super::{
-    Change, Changes, DeltaPlan, JoinMethod, Leg, NotIncremental, STAGED, Sign, Step, Term, affected, constant,
-    construct, dependent_join, distinct, filter, grouping_sets, inner_join, left_join, probe, projection, scan,
+    Change, Changes, DeltaPlan, JoinMethod, Leg, NotIncremental, Refill, STAGED, Sign, Step, Term, affected, constant,
+    construct, dependent_join, distinct, filter, grouping_sets, guards, inner_join, left_join, probe, projection, scan,
     semi_join, union_all, unnest,
 };
 use crate::plan::expr::Expr;
@@ -43,11 +43,21 @@ impl Derivation {
         self,
         terms: Vec<Term>,
         own_rows: Option<OwnRows>,
+        refill: Option<Refill>,
         sign: Sign,
         join: Option<JoinMethod>,
     ) -> DeltaPlan {
         let accumulators = self.accumulated.into_iter().map(|change| change.names).collect();
-        DeltaPlan { steps: self.steps, accumulators, stage_terms: self.stage_terms, terms, own_rows, sign, join }
+        DeltaPlan {
+            steps: self.steps,
+            accumulators,
+            stage_terms: self.stage_terms,
+            terms,
+            own_rows,
+            refill,
+            sign,
+            join,
+        }
     }
 
     /// The terms of the delta of `rel`, one per leg, unchanged legs included.
@@ -81,7 +91,7 @@ impl Derivation {
                 JoinKind::Mark | JoinKind::Single => probe::terms(join, self),
                 JoinKind::Inner | JoinKind::Right => Err(without_rule(rel)),
                 JoinKind::AsOfInner | JoinKind::AsOfLeft | JoinKind::AsOfRight | JoinKind::AsOfFull => {
-                    Ok(affected::whole_terms(rel, self))
+                    affected::as_of_terms(join, self)
                 }
                 JoinKind::Positional => Ok(affected::whole_terms(rel, self)),
             },
@@ -122,16 +132,20 @@ impl Derivation {
 
     /// `rel` as it was at `from`; tables that did not change are read in their new state.
     pub(super) fn at_old(&self, rel: &Rel) -> Rel {
-        rel.clone().map_scans(&mut |scan| {
+        guards::guarded(rel.clone().map_scans(&mut |scan| {
             if scan.pinned.is_none() {
                 let unchanged = self.changes.of_scan(scan) == Change::Unchanged;
                 scan.state = if unchanged && scan.catalog != ACCUMULATED { State::New } else { State::Old };
             }
-        })
+        }))
     }
 
     /// `rel` as it is at `to`.
     pub(super) fn at_new(&self, rel: &Rel) -> Rel {
+        guards::guarded(self.new_state(rel))
+    }
+
+    fn new_state(&self, rel: &Rel) -> Rel {
         if let Rel::Scan(scan) = rel
             && let Some(change) = self.accumulated_of(scan)
         {
@@ -145,7 +159,7 @@ impl Derivation {
             scan.state = if scan.catalog == ACCUMULATED { State::Old } else { State::New };
         }
         for input in rel.inputs_mut() {
-            *input = self.at_new(input);
+            *input = self.new_state(input);
         }
         rel
     }

@@ -25,7 +25,9 @@
 //! | `DISTINCT`, `UNION` | [`distinct`] | stateful |
 //! | `GROUP BY` and ungrouped aggregates kept in accumulators | [`accumulator`] | stateful |
 //! | window, other aggregates, `DISTINCT ON`, `EXCEPT`, `INTERSECT`, `LIMIT`, recursive CTE | [`affected`] | non-linear |
+//! | windows over several partitionings | [`partitions`] | non-linear |
 //! | the topmost of these, where its keys stand in the view | [`own_rows`] | non-linear |
+//! | topmost `LIMIT`, topmost recursive CTE | [`top`] | non-linear |
 //! | `GROUPING SETS`, `ROLLUP`, `CUBE` | [`grouping_sets`] | non-linear |
 
 pub mod accumulator;
@@ -37,17 +39,20 @@ mod derivation;
 pub mod distinct;
 pub mod filter;
 pub mod grouping_sets;
+pub mod guards;
 pub mod inner_join;
 #[cfg(test)]
 mod law_tests;
 pub mod left_join;
 pub mod own_rows;
+pub mod partitions;
 pub mod probe;
 pub mod projection;
 pub mod reduction;
 pub mod scan;
 pub mod semi_join;
 pub mod sign;
+pub mod top;
 pub mod union_all;
 pub mod unnest;
 
@@ -61,6 +66,7 @@ use crate::plan::ties;
 use derivation::{Derivation, weight_at};
 
 pub use accumulator::{ACCUMULATED, Accumulator, AccumulatorChange};
+pub use guards::ROWS_TIE;
 pub use own_rows::OwnRows;
 pub use sign::Sign;
 
@@ -163,6 +169,18 @@ const AFFECTED_KEYS: &str = "affected_keys";
 /// The catalog name of scans that read a [`Step`].
 pub const STAGED: &str = "staged";
 
+/// The catalog name of the scan that reads the rows of the view itself, its columns called `c0`, `c1`, ….
+pub const OWN: &str = "view";
+
+/// What takes the place of a plan's terms if a step holds any row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Refill {
+    /// The step.
+    pub needed: String,
+    /// The delta.
+    pub rel: Rel,
+}
+
 /// One summand of a delta: the change of one leg, joined with the others' states.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Term {
@@ -209,6 +227,8 @@ pub struct DeltaPlan {
     pub terms: Vec<Term>,
     /// The view's own rows that go.
     pub own_rows: Option<OwnRows>,
+    /// What to do instead of the terms, should it be needed.
+    pub refill: Option<Refill>,
     /// The signs that weights can have.
     pub sign: Sign,
     /// How joins were treated; `None` in a view without a join.
@@ -267,7 +287,9 @@ impl DeltaPlan {
         while let Some(rel) = pending.pop() {
             for scan in rel.scans() {
                 if scan.catalog != STAGED {
-                    visit(scan);
+                    if scan.catalog != OWN {
+                        visit(scan);
+                    }
                 } else if !seen.contains(&&scan.table) {
                     seen.push(&scan.table);
                     pending.extend(self.steps.iter().filter(|step| step.name == scan.table).map(|step| &step.rel));
@@ -295,14 +317,18 @@ pub fn derive(rel: &Rel, accumulators: &[Accumulator], changes: &Changes) -> Res
     for accumulator in accumulators {
         accumulator.derive(&mut derivation)?;
     }
-    let (terms, own_rows) = match own_rows::terms(rel, &mut derivation)? {
-        Some(replacement) => (replacement.terms, replacement.own_rows),
-        None => (derivation.terms(rel)?, None),
+    let (terms, own_rows, refill) = match own_rows::terms(rel, &mut derivation)? {
+        Some(replacement) => (replacement.terms, replacement.own_rows, None),
+        None => match top::terms(rel, &mut derivation)? {
+            Some(whole) => (whole.terms, None, whole.refill),
+            None => (derivation.terms(rel)?, None, None),
+        },
     };
+    let refill = refill.map(|refill| Refill { rel: flatten(refill.rel), ..refill });
     let terms = terms.into_iter().map(|term| term.map(flatten)).collect();
     let join = contains_join(rel) || accumulators.iter().any(|accumulator| contains_join(&accumulator.fill));
     let sign = sign::of(rel, &derivation.changes);
-    Ok(derivation.finish(terms, own_rows, sign, join.then_some(JoinMethod::Telescoping)))
+    Ok(derivation.finish(terms, own_rows, refill, sign, join.then_some(JoinMethod::Telescoping)))
 }
 
 /// Whether every node of `rel`, with the accumulator tables that [`accumulator::cut`] gives it, has a delta rule, and
@@ -311,7 +337,7 @@ pub fn check(rel: &Rel) -> Result<(), NotIncremental> {
     let (rel, accumulators) = accumulator::cut(rel.clone());
     let computed_again = own_rows::input(&rel).unwrap_or(&rel);
     let below = accumulators.iter().map(Accumulator::input);
-    if let Some((operator, reason)) = below.chain([computed_again]).find_map(ties::first_tie) {
+    if let Some((operator, reason)) = below.chain([computed_again]).find_map(ties::first_open_tie) {
         return Err(NotIncremental { operator, reason });
     }
     derive(&rel, &accumulators, &all_changed(&rel, &accumulators)).map(|_| ())

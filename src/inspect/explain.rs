@@ -12,7 +12,7 @@ use crate::plan::rel::State;
 use crate::sql;
 use crate::sync::accumulators::add_places;
 use crate::sync::forecast::{Forecast, forecast};
-use crate::sync::incremental::{places, temporary_relation};
+use crate::sync::incremental::{own_relation, places, temporary_relation};
 use crate::sync::temporary::Temporary;
 use crate::sync::window::{Window, changes_since, window};
 use crate::sync::{Method, SyncError};
@@ -292,6 +292,7 @@ fn text(
     if let Some(kept) = kept {
         add_places(transaction, &view.id, kept, &mut places);
     }
+    places.set_own(own_relation(view, &registry::rows_table(transaction, &view.name)));
     let mut statements = Vec::new();
     for step in &plan.steps {
         places.set_staged(&step.name, temporary_relation(format!("ivm_{}", step.name)));
@@ -302,6 +303,10 @@ fn text(
             let comment = format!("-- term {}: the change of {}", position + 1, term.leg.name);
             statements.push(format!("{comment}\n{}", sql::render(rel, &places)));
         }
+    }
+    if let Some(refill) = &plan.refill {
+        let comment = format!("-- instead of the terms, if {} holds a row", refill.needed);
+        statements.push(format!("{comment}\n{}", sql::render(&refill.rel, &places)));
     }
     statements.join(";\n\n")
 }

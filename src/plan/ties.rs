@@ -1,43 +1,76 @@
 //! Where a plan's result is not decided by its tables as bags: DuckDB is free to break a tie either way, and sums of
-//! floats depend on the order of addition. What such an operator gave at an earlier snapshot cannot be computed again.
+//! floats depend on the order of addition.
+//!
+//! Where an operator's input shows whether rows tie, its result can be used as long as they do not. What any other such
+//! operator gave at an earlier snapshot cannot be computed again.
 
 use super::expr::{Expr, SortKey};
 use super::facts::operator_name;
-use super::rel::{Aggregate, AggregateCall, FrameUnit, JoinKind, Rel, Window, WindowCall};
+use super::rel::{Aggregate, AggregateCall, FrameUnit, JoinKind, Limit, LimitCount, Rel, Window, WindowCall};
 use super::storage::is_inexact;
 use super::types::DataType;
 
-/// The first operator in `rel` whose result may differ between two runs over the same tables, with the reason.
-pub fn first_tie(rel: &Rel) -> Option<(String, String)> {
-    let mut found = None;
-    rel.walk(&mut |node| {
-        if found.is_none() {
-            found = tie(node).map(|reason| (operator_name(node), reason));
-        }
-    });
-    found
+/// How a node's result may differ between two runs over the same tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tie {
+    /// Only where rows tie that are not the same, which its input shows.
+    Visible,
+    /// For the reason given.
+    Open(String),
 }
 
-fn tie(node: &Rel) -> Option<String> {
+/// The first operator in `rel` whose result may differ between two runs over the same tables, even where no rows tie in
+/// its input, with the reason.
+pub fn first_open_tie(rel: &Rel) -> Option<(String, String)> {
+    if let Some(Tie::Open(reason)) = tie(rel) {
+        return Some((operator_name(rel), reason));
+    }
+    let counted = counted_limit(rel).map(|limit| &*limit.input);
+    let inputs = counted.map_or_else(|| rel.inputs(), |input| vec![input]);
+    inputs.into_iter().find_map(first_open_tie)
+}
+
+/// May the result of any operator in `rel` differ between two runs over the same tables?
+pub(crate) fn may_tie(rel: &Rel) -> bool {
+    let counted = counted_limit(rel).map(|limit| &*limit.input);
+    let inputs = counted.map_or_else(|| rel.inputs(), |input| vec![input]);
+    tie(rel).is_some() || inputs.into_iter().any(may_tie)
+}
+
+/// The limit whose rows `rel` only counts, as an uncorrelated `EXISTS` does: which rows they are is no matter.
+pub(crate) fn counted_limit(rel: &Rel) -> Option<&Limit> {
+    let Rel::Aggregate(Aggregate { input, groups, aggregates, .. }) = rel else { return None };
+    let counts = |call: &AggregateCall| call.name == "count_star" && call.filter.is_none();
+    if !groups.is_empty() || !aggregates.iter().all(counts) {
+        return None;
+    }
+    let mut below = &**input;
+    while let Rel::Project(project) = below {
+        below = &project.input;
+    }
+    if let Rel::Limit(limit) = below { Some(limit) } else { None }
+}
+
+/// Whether, and how, the result of `node` may differ between two runs over the same inputs.
+pub fn tie(node: &Rel) -> Option<Tie> {
     match node {
-        Rel::Aggregate(Aggregate { aggregates, .. }) => aggregates.iter().find_map(aggregate_tie),
-        Rel::Window(Window { functions, .. }) => functions.iter().find_map(window_tie),
+        Rel::Aggregate(Aggregate { aggregates, .. }) => worst(aggregates.iter().filter_map(aggregate_tie)),
+        Rel::Window(Window { functions, .. }) => worst(functions.iter().filter_map(window_tie)),
         Rel::Distinct(distinct) if distinct.on.is_some() && !is_total(&distinct.order_by, &distinct.input) => {
-            Some("which row it keeps is open where its ORDER BY leaves ties".into())
+            Some(Tie::Visible)
         }
-        Rel::Limit(limit) => match &*limit.input {
-            Rel::Sort(sort) if is_total(&sort.keys, &sort.input) => None,
-            _ => Some("which rows it keeps is open where the ORDER BY below it leaves ties".into()),
-        },
+        Rel::Limit(limit) => limit_tie(limit),
         Rel::Join(join) => match join.kind {
-            JoinKind::Positional => Some("pairs rows by their place".into()),
-            JoinKind::AsOfInner | JoinKind::AsOfLeft | JoinKind::AsOfRight | JoinKind::AsOfFull => {
-                Some("which of several equally near rows it takes is open".into())
-            }
+            JoinKind::Positional => Some(Tie::Open("pairs rows by their place".into())),
+            JoinKind::AsOfInner | JoinKind::AsOfLeft | JoinKind::AsOfRight | JoinKind::AsOfFull => Some(Tie::Visible),
             _ => None,
         },
         _ => None,
     }
+}
+
+fn worst(ties: impl Iterator<Item = Tie>) -> Option<Tie> {
+    ties.reduce(|first, second| if matches!(first, Tie::Open(_)) { first } else { second })
 }
 
 /// Do the keys name every column of the input, so that only identical rows tie?
@@ -52,8 +85,23 @@ fn is_total(keys: &[SortKey], input: &Rel) -> bool {
     (0..input.columns().len()).all(|column| named.contains(&column))
 }
 
+fn limit_tie(limit: &Limit) -> Option<Tie> {
+    let Rel::Sort(sort) = &*limit.input else {
+        return Some(Tie::Open("which rows it keeps is open without an ORDER BY".into()));
+    };
+    if is_total(&sort.keys, &sort.input) {
+        return None;
+    }
+    let constant = |count: &LimitCount| matches!(count, LimitCount::Unset | LimitCount::Rows(_));
+    Some(if constant(&limit.limit) && constant(&limit.offset) {
+        Tie::Visible
+    } else {
+        Tie::Open("which rows it keeps is open where the ORDER BY below it leaves ties".into())
+    })
+}
+
 /// Aggregates whose result is decided by the bag of their arguments, and exact.
-const EXACT_AGGREGATES: [&str; 26] = [
+const EXACT_AGGREGATES: [&str; 24] = [
     "bit_and",
     "bit_or",
     "bit_xor",
@@ -63,7 +111,6 @@ const EXACT_AGGREGATES: [&str; 26] = [
     "count_if",
     "count_star",
     "countif",
-    "entropy",
     "histogram",
     "max",
     "median",
@@ -77,52 +124,85 @@ const EXACT_AGGREGATES: [&str; 26] = [
     "avg",
     "mean",
     "approx_count_distinct",
-    "product",
     "favg",
     "fsum",
 ];
 
-/// Aggregates that list or take rows in the order that is asked for.
-const ORDERED_AGGREGATES: [&str; 9] =
-    ["any_value", "array_agg", "arbitrary", "first", "group_concat", "last", "list", "listagg", "string_agg"];
+/// Aggregates that take the value of one row: in any order of the rows they give the same value exactly if they do so
+/// in one order and in its reverse.
+const CHOOSING_AGGREGATES: [&str; 13] = [
+    "first",
+    "last",
+    "any_value",
+    "arbitrary",
+    "arg_min",
+    "arg_max",
+    "argmin",
+    "argmax",
+    "min_by",
+    "max_by",
+    "arg_min_null",
+    "arg_max_null",
+    "mode",
+];
 
-/// Does the `ORDER BY` inside the call name all that it takes from a row, so that rows that tie are alike to it?
-fn is_ordered(call: &AggregateCall) -> bool {
-    let named = |argument: &Expr| {
-        let constant = argument.columns().is_empty();
-        let text = matches!(argument.data_type(), DataType::Varchar { collation: Some(_) });
-        constant || (!text && call.order_by.iter().any(|key| key.expr == *argument))
+/// Aggregates that put their rows one after the other.
+const LISTING_AGGREGATES: [&str; 5] = ["list", "array_agg", "string_agg", "group_concat", "listagg"];
+
+fn aggregate_tie(call: &AggregateCall) -> Option<Tie> {
+    let name = call.name.as_str();
+    if EXACT_AGGREGATES.contains(&name) {
+        return float_sum(name, &call.arguments).map(Tie::Open);
+    }
+    let chooses = CHOOSING_AGGREGATES.contains(&name) && call.arguments.len() <= 2;
+    let lists = LISTING_AGGREGATES.contains(&name);
+    let ordered = |argument: &Expr| {
+        argument.columns().is_empty() || call.order_by.iter().any(|key| key.expr == *argument && !may_differ(argument))
     };
-    ORDERED_AGGREGATES.contains(&call.name.as_str())
-        && !call.order_by.is_empty()
-        && call.arguments.iter().all(named)
-        && !call.arguments.iter().any(|argument| is_inexact(&argument.data_type()))
+    match () {
+        () if (chooses || lists) && !call.order_by.is_empty() && call.arguments.iter().all(ordered) => None,
+        () if chooses || (lists && !call.order_by.is_empty()) => Some(Tie::Visible),
+        () => Some(Tie::Open(format!("{name} may depend on the order of its rows"))),
+    }
 }
 
-fn aggregate_tie(call: &AggregateCall) -> Option<String> {
-    if is_ordered(call) {
-        return None;
-    }
-    if !EXACT_AGGREGATES.contains(&call.name.as_str()) {
-        return Some(format!("{} may depend on the order of its rows", call.name));
-    }
-    float_sum(&call.name, &call.arguments)
+/// May values of the expression's type be equal and yet not the same, as `0.0` and `-0.0` are?
+pub(crate) fn may_differ(expr: &Expr) -> bool {
+    let data_type = expr.data_type();
+    let other =
+        matches!(data_type, DataType::Varchar { collation: Some(_) } | DataType::TimeTz | DataType::Geometry { .. });
+    other || is_inexact(&data_type)
 }
 
 /// A sum over floats rounds in the order of addition.
 fn float_sum(name: &str, arguments: &[Expr]) -> Option<String> {
-    let adds = matches!(name, "sum" | "avg" | "mean" | "favg" | "fsum" | "product" | "entropy" | "mad");
+    let adds = matches!(name, "sum" | "avg" | "mean" | "favg" | "fsum" | "mad");
     let float = arguments.iter().any(|argument| matches!(argument.data_type(), DataType::Float | DataType::Double));
     (adds && float).then(|| format!("{name} over floating-point numbers rounds in the order of its rows"))
 }
 
-fn window_tie(call: &WindowCall) -> Option<String> {
-    let by_peers = matches!(call.name.as_str(), "rank" | "dense_rank" | "percent_rank" | "cume_dist");
-    let counts = EXACT_AGGREGATES.contains(&call.name.as_str());
-    if by_peers || (counts && (call.frame.unit != FrameUnit::Rows || covers_partition(call))) {
-        return float_sum(&call.name, &call.arguments);
+/// Functions of a row's place in its partition, or of the rows in certain places, which an order without ties decides.
+const PLACED_FUNCTIONS: [&str; 7] = ["row_number", "ntile", "lag", "lead", "first_value", "last_value", "nth_value"];
+
+pub(crate) fn window_tie(call: &WindowCall) -> Option<Tie> {
+    let name = call.name.as_str();
+    let by_peers = matches!(name, "rank" | "dense_rank" | "percent_rank" | "cume_dist");
+    let exact = EXACT_AGGREGATES.contains(&name);
+    if let Some(reason) = float_sum(name, &call.arguments) {
+        return Some(Tie::Open(reason));
     }
-    Some(format!("{} depends on how rows tie in its ORDER BY", call.name))
+    if by_peers || (exact && (call.frame.unit != FrameUnit::Rows || covers_partition(call))) {
+        return None;
+    }
+    if call.argument_order.is_empty() && !call.order_by.is_empty() && (exact || PLACED_FUNCTIONS.contains(&name)) {
+        return Some(Tie::Visible);
+    }
+    Some(Tie::Open(format!("{name} depends on how rows tie in its ORDER BY")))
+}
+
+/// Does the call depend on nothing but its own row's place?
+pub(crate) fn by_own_place(call: &WindowCall) -> bool {
+    matches!(call.name.as_str(), "row_number" | "ntile")
 }
 
 fn covers_partition(call: &WindowCall) -> bool {

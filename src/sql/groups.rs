@@ -2,6 +2,7 @@
 
 use crate::plan::expr::Expr;
 use crate::plan::rel::{Aggregate, Distinct, Rel, Window};
+use crate::plan::types::DataType;
 
 use super::block::{Block, Output, Stage};
 use super::calls;
@@ -25,6 +26,8 @@ impl Printer<'_> {
         for (call, text) in aggregate.aggregates.iter().zip(&calls) {
             outputs.push(Output { text: text.clone(), name: call.name.clone(), plain: false });
         }
+        // The binder brings an interval that is grouped by into its normal form, again if that was written.
+        let groups: Vec<String> = aggregate.groups.iter().map(|(_, expr)| columns.no_position(written(expr))).collect();
         let set =
             |positions: &Vec<usize>| commas(positions.iter().filter_map(|position| groups.get(*position).cloned()));
         for positions in &aggregate.grouping_functions {
@@ -76,5 +79,16 @@ impl Printer<'_> {
         }
         block.stage = Stage::Computed;
         block
+    }
+}
+
+/// What `GROUP BY` says for the group to be `expr`.
+fn written(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Function(call) if call.name == "normalized_interval" => match call.arguments.as_slice() {
+            [only] if only.value.data_type() == DataType::Interval => &only.value,
+            _ => expr,
+        },
+        _ => expr,
     }
 }

@@ -160,6 +160,7 @@ impl Staging<'_> {
         let delta_table = |source: &Source| net.tables.get(source).map(|change| change.table.clone());
         let mut places = places(transaction, self.windows, &delta_table);
         accumulators::add_places(transaction, &view.id, kept, &mut places);
+        places.set_own(own_relation(view, target));
         self.stage_states(plan, &mut places).map_err(statement)?;
         self.stage_steps(view, plan, &mut places)?;
         let delta = self.stage_delta(view, target, plan, &places)?;
@@ -227,7 +228,14 @@ impl Staging<'_> {
             columns.join(", "),
             identifier(WEIGHT)
         ))?;
-        let terms: Vec<&Rel> = plan.terms.iter().filter_map(|term| term.rel.as_ref()).collect();
+        let refill = match &plan.refill {
+            Some(refill) if self.holds_rows(places, &refill.needed)? => Some(&refill.rel),
+            _ => None,
+        };
+        let terms: Vec<&Rel> = match refill {
+            Some(refill) => vec![refill],
+            None => plan.terms.iter().filter_map(|term| term.rel.as_ref()).collect(),
+        };
         let of = terms.len();
         for (position, term) in terms.into_iter().enumerate() {
             self.progress.step(Step::Term { number: position + 1, of });
@@ -239,6 +247,13 @@ impl Staging<'_> {
                 .map_err(|error| SyncError::Term { view: view.name.clone(), source: Box::new(error) })?;
         }
         Ok(raw)
+    }
+
+    /// Does a step hold any row?
+    fn holds_rows(&self, places: &Places, step: &str) -> Result<bool, LakeError> {
+        let Some(table) = places.staged(step) else { return Ok(true) };
+        let found = self.transaction.query_value(&format!("SELECT count(*) FROM (FROM {table} LIMIT 1)"))?;
+        Ok(found.as_u64()? > 0)
     }
 
     /// Reads each state of a small table that several terms need once into a temporary table: N terms of N legs would
@@ -263,6 +278,20 @@ impl Staging<'_> {
         }
         Ok(())
     }
+}
+
+/// The rows of the view, whose table is `target`, in the types that its query gives.
+pub(crate) fn own_relation(view: &View, target: &str) -> Relation {
+    let columns = view.columns.iter().enumerate().map(|(at, column)| {
+        let name = identifier(&column.name);
+        if column.is_cast() {
+            format!("CAST({name} AS {}) AS c{at}", column.data_type)
+        } else {
+            format!("{name} AS c{at}")
+        }
+    });
+    let columns: Vec<String> = columns.collect();
+    Relation { name: format!("(SELECT {} FROM {target})", columns.join(", ")), version: None }
 }
 
 /// The view's own rows whose keys stand in the table `keys`, each with the weight −1.

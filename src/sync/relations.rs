@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::delta::STAGED;
+use crate::delta::{OWN, STAGED};
 use crate::plan::Rel;
 use crate::plan::facts::Source;
 use crate::plan::rel::{Scan, State};
@@ -11,19 +11,25 @@ use crate::sql::{self, Relation};
 /// The FROM item per table and state.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    places: BTreeMap<(Source, State), Relation>,
+    tables: BTreeMap<(Source, State), Relation>,
     staged: BTreeMap<String, Relation>,
+    own: Option<Relation>,
 }
 
 impl Places {
     /// Says where a state of a table is read.
     pub(crate) fn set(&mut self, source: Source, state: State, relation: Relation) {
-        self.places.insert((source, state), relation);
+        self.tables.insert((source, state), relation);
     }
 
     /// Says where a step of the delta plan is held.
     pub(crate) fn set_staged(&mut self, step: &str, relation: Relation) {
         self.staged.insert(step.to_owned(), relation);
+    }
+
+    /// Says where the rows of the view itself are read.
+    pub(crate) fn set_own(&mut self, relation: Relation) {
+        self.own = Some(relation);
     }
 
     /// Where a step of the delta plan is held.
@@ -34,8 +40,10 @@ impl Places {
     fn of(&self, scan: &Scan) -> Option<&Relation> {
         if scan.catalog == STAGED {
             self.staged.get(&scan.table)
+        } else if scan.catalog == OWN {
+            self.own.as_ref()
         } else {
-            self.places.get(&(Source::of(scan), scan.state))
+            self.tables.get(&(Source::of(scan), scan.state))
         }
     }
 

@@ -7,6 +7,7 @@ use super::event::{Event, Observer, Step};
 use super::refresh::{Request, milliseconds, refresh};
 use super::report::{Method, Report, SourceReport, Terms, ViewReport};
 use super::{Progress, SyncError};
+use crate::delta;
 use crate::lake::{Lake, LakeError, SnapshotId, TableId, Transaction};
 use crate::view::{
     AUTHOR, Graph, ObservedView, View, ViewError, ViewId, ViewName, dependency_order, drift, misfit, overflow,
@@ -273,7 +274,9 @@ impl Run<'_> {
             && !source.is_interruption()
             && !matches!(**source, LakeError::VanishedFile { .. } | LakeError::DamagedFile { .. })
         {
-            request.recompute = Some(format!("the delta failed: {source}"));
+            let text = source.to_string();
+            let tie = text.find(delta::ROWS_TIE).and_then(|at| text[at..].lines().next()).map(str::to_owned);
+            request.recompute = Some(tie.unwrap_or_else(|| format!("the delta failed: {text}")));
             outcome = attempts(&request);
         }
         let refreshed = outcome.map_err(|error| self.explain(view, error))?;

@@ -32,6 +32,7 @@ pub use error::ViewError;
 pub use graph::Graph;
 pub use name::{DEFAULT_SCHEMA, NameError, ViewName};
 pub use order::dependency_order;
+pub use query::{Classified, classify};
 pub use record::{ObservedView, RefreshRecord, SourceWindow};
 pub use statement::{skip_comments, statements};
 

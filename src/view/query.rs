@@ -79,7 +79,7 @@ pub(crate) fn bind(transaction: &Transaction<'_>, name: &ViewName, text: &str) -
         return Err(ViewError::Column { view: name.clone(), source });
     }
     let version = transaction.engine_version()?;
-    let outputs = outputs(transaction, &sql, &version).map_err(refused)?;
+    let outputs = outputs(transaction, name, &sql, &version)?;
     let columns =
         columns(&outputs).map_err(|error| ViewError::Column { view: name.clone(), source: Box::new(error) })?;
     let renamed = outputs.iter().zip(&columns).filter(|((name, _), column)| *name != column.name);
@@ -125,6 +125,23 @@ impl Bound {
     }
 }
 
+/// How a view of a query would be maintained; nothing is written.
+#[derive(Debug, Clone)]
+pub struct Classified {
+    /// What the definition allows.
+    pub class: Class,
+    /// The plan in normal form, if it can be printed.
+    pub rel: Option<Rel>,
+}
+
+/// Finds out how a view of the query `text` would be maintained.
+pub fn classify(lake: &Lake, text: &str) -> Result<Classified, ViewError> {
+    let transaction = lake.begin()?;
+    let bound = bind(&transaction, &ViewName::new("main", "query"), text)?;
+    transaction.rollback()?;
+    Ok(Classified { class: bound.class, rel: bound.rel })
+}
+
 /// A plan in normal form.
 pub(crate) struct Understood {
     /// The plan.
@@ -162,14 +179,23 @@ fn impure(impurity: &facts::Impurity) -> Obstacle {
 }
 
 /// The names and types of what a query returns.
-fn outputs(lake: &Lake, sql: &str, version: &str) -> Result<Vec<(String, DataType)>, LakeError> {
-    let described = lake.describe(sql)?;
+fn outputs(lake: &Lake, view: &ViewName, sql: &str, version: &str) -> Result<Vec<(String, DataType)>, ViewError> {
+    let refused = |error| ViewError::Definition { view: view.clone(), source: Box::new(error) };
+    let described = lake.describe(sql).map_err(refused)?;
     // DuckDB's own binder reads the names of types; a plan of NULLs of these types holds no more than them.
     let nulls: Vec<String> = described.iter().map(|column| format!("CAST(NULL AS {})", column.data_type)).collect();
-    let plan = lake.bound_plan(&format!("SELECT {}", nulls.join(", ")))?;
+    let plan = lake.bound_plan(&format!("SELECT {}", nulls.join(", "))).map_err(|error| {
+        // A type that cannot be written, such as that of row(1, 2), is none that a column can be given.
+        let unnamed = |null: &String| lake.bound_plan(&format!("SELECT {null}")).is_err();
+        let Some(column) = nulls.iter().position(unnamed).map(|at| &described[at]) else { return refused(error) };
+        let (column, data_type) = (column.name.clone(), column.data_type.clone());
+        let error = ColumnError::Type { column, data_type, reason: "a lake cannot hold" };
+        ViewError::Column { view: view.clone(), source: Box::new(error) }
+    })?;
     let mut context = DecodeContext::of_lake(lake.alias(), 0);
     version.clone_into(&mut context.duckdb_version);
-    let types = decode(&plan, &context).map_err(|error| LakeError::Metadata { message: error.to_string() })?.columns();
+    let types =
+        decode(&plan, &context).map_err(|error| refused(LakeError::Metadata { message: error.to_string() }))?.columns();
     Ok(described.into_iter().zip(types).map(|(column, made)| (column.name, made.data_type)).collect())
 }
 

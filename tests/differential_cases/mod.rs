@@ -76,12 +76,12 @@ pub(crate) type Types = [usize; 3];
 /// The tables' names.
 pub(crate) const TABLES: [&str; 3] = ["r", "s", "t"];
 
-/// Cases of two views and two batches.
+/// Cases of one view or two, and one batch or two.
 pub(crate) fn cases() -> impl Strategy<Value = Case> {
     let types = proptest::array::uniform3(0..TYPES.len());
     (types, prop_oneof![Just(0_u32), Just(10), Just(1_000)]).prop_flat_map(|(types, inline_rows)| {
-        let batches = proptest::collection::vec(histories::batch(types), 2);
-        let views = proptest::collection::vec(views::view(types), 2);
+        let batches = proptest::collection::vec(histories::batch(types), 1..=2);
+        let views = proptest::collection::vec(views::view(types), 1..=2);
         (histories::tables(types), views, batches).prop_map(move |(tables, views, batches)| Case {
             inline_rows,
             tables,

@@ -34,6 +34,7 @@ use crate::plan::rel::{
     Aggregate, AggregateCall, Column, Join, JoinCondition, JoinKind, Rel, Scan, State, TableKind, Values,
 };
 use crate::plan::storage::is_faithful;
+use crate::plan::ties;
 use crate::plan::types::DataType;
 
 use measure::Measure;
@@ -105,7 +106,13 @@ fn cut_below(mut rel: Rel, accumulators: &mut Vec<Accumulator>) -> Rel {
     if let Rel::Aggregate(aggregate) = &rel
         && let Some(measures) = measures(aggregate)
     {
-        return keep(aggregate, measures, accumulators);
+        let known = accumulators.len();
+        let input = flatten(cut_below((*aggregate.input).clone(), accumulators));
+        // What is kept must be what the view's own query took into its sums.
+        if !ties::may_tie(&input) {
+            return keep(aggregate, input, measures, accumulators);
+        }
+        accumulators.truncate(known);
     }
     for input in rel.inputs_mut() {
         let taken = std::mem::replace(input, Rel::nothing());
@@ -122,8 +129,7 @@ fn measures(aggregate: &Aggregate) -> Option<Vec<Measure>> {
 }
 
 /// The projection over an accumulator scan that stands for `aggregate`.
-fn keep(aggregate: &Aggregate, measures: Vec<Measure>, accumulators: &mut Vec<Accumulator>) -> Rel {
-    let input = flatten(cut_below((*aggregate.input).clone(), accumulators));
+fn keep(aggregate: &Aggregate, input: Rel, measures: Vec<Measure>, accumulators: &mut Vec<Accumulator>) -> Rel {
     let ungrouped = aggregate.groups.is_empty();
     let exprs = aggregate.groups.iter().map(|(_, expr)| expr.clone());
     let exprs: Vec<Expr> = if ungrouped { vec![integer(1)] } else { exprs.collect() };

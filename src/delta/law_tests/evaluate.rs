@@ -1,11 +1,14 @@
 //! Evaluates plans over bags in memory, row by row, as directly as their definitions read.
 
+use std::cell::Cell;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::delta::{ACCUMULATED, STAGED};
-use crate::plan::expr::{CaseBranch, Comparison, Conjunction, Constant, Expr, Literal, Operator};
+use crate::delta::{ACCUMULATED, OWN, STAGED};
+use crate::plan::expr::{CaseBranch, Comparison, Conjunction, Constant, Expr, Literal, Operator, SortKey};
 use crate::plan::rel::{
-    Aggregate, AggregateCall, Distinct, Join, JoinKind, LimitCount, Rel, Scan, SetOperation, SetOperator, State, Window,
+    Aggregate, AggregateCall, Distinct, Join, JoinKind, Limit, LimitCount, Rel, Scan, SetOperation, SetOperator, State,
+    Window,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +33,8 @@ pub(super) struct Evaluation<'a> {
     pub(super) steps: BTreeMap<String, Vec<Row>>,
     /// Accumulator tables as they were at `from`.
     pub(super) accumulators: BTreeMap<String, Vec<Row>>,
+    /// What the view holds.
+    pub(super) own: Vec<Row>,
     keys: Vec<(usize, Vec<Row>)>,
 }
 
@@ -41,9 +46,17 @@ impl<'a> Evaluation<'a> {
             ctes: Vec::new(),
             steps: BTreeMap::new(),
             accumulators: BTreeMap::new(),
+            own: Vec::new(),
             keys: Vec::new(),
         }
     }
+}
+
+thread_local! {
+    /// Did a call of `error` raise? The product then recomputes the view.
+    pub(super) static RAISED: Cell<bool> = const { Cell::new(false) };
+    /// Are ties broken the other way round?
+    pub(super) static REVERSED: Cell<bool> = const { Cell::new(false) };
 }
 
 pub(super) fn evaluate(expr: &Expr, row: &Row) -> Value {
@@ -92,6 +105,10 @@ pub(super) fn evaluate(expr: &Expr, row: &Row) -> Value {
             (Operator::Not, _) => Value::Null,
             other => panic!("no {other:?} here"),
         },
+        Expr::Function(call) if call.name == "error" => {
+            RAISED.set(true);
+            Value::Null
+        }
         Expr::Function(call) => {
             let values: Vec<Value> = call.arguments.iter().map(|argument| evaluate(&argument.value, row)).collect();
             match (call.name.as_str(), values.as_slice()) {
@@ -99,6 +116,7 @@ pub(super) fn evaluate(expr: &Expr, row: &Row) -> Value {
                 ("+", [Value::Integer(left), Value::Integer(right)]) => Value::Integer(left + right),
                 ("*", [Value::Integer(left), Value::Integer(right)]) => Value::Integer(left * right),
                 ("+" | "*", _) => Value::Null,
+                ("range", [Value::Integer(end)]) => Value::List((0..*end).map(Value::Integer).collect()),
                 other => panic!("no {other:?} here"),
             }
         }
@@ -124,6 +142,7 @@ pub(super) fn rows(rel: &Rel, on: &mut Evaluation<'_>) -> Vec<Row> {
             assert_eq!(scan.state, State::Old);
             on.accumulators[&scan.table].iter().map(|row| narrowed(scan, row)).collect()
         }
+        Rel::Scan(scan) if scan.catalog == OWN => on.own.iter().map(|row| narrowed(scan, row)).collect(),
         Rel::Scan(scan) => scan_rows(scan, on),
         Rel::Values(values) => {
             values.rows.iter().map(|row| row.iter().map(|expr| evaluate(expr, &Vec::new())).collect()).collect()
@@ -181,19 +200,33 @@ pub(super) fn rows(rel: &Rel, on: &mut Evaluation<'_>) -> Vec<Row> {
             aggregate.grouping_sets.iter().flat_map(|set| group_rows(aggregate, set, &input)).collect()
         }
         Rel::Window(window) => window_rows(window, &rows(&window.input, on)),
-        Rel::Limit(limit) => {
-            let mut kept = rows(&limit.input, on);
-            kept.sort();
-            let LimitCount::Rows(count) = limit.limit else { panic!("no other limit here") };
-            kept.truncate(usize::try_from(count).unwrap());
-            kept
-        }
+        Rel::Limit(limit) => limit_rows(limit, on),
         other => panic!("no {other:?} here"),
     }
 }
 
+fn limit_rows(limit: &Limit, on: &mut Evaluation<'_>) -> Vec<Row> {
+    let (keys, input) = match &*limit.input {
+        Rel::Sort(sort) => (sort.keys.as_slice(), &sort.input),
+        _ => (&[][..], &limit.input),
+    };
+    let mut kept = rows(input, on);
+    if keys.is_empty() {
+        kept.sort();
+    } else {
+        kept.sort_by(|left, right| in_order(keys, left, right).then_with(|| tie(left, right)));
+    }
+    let count = |count: &LimitCount, unset: usize| match count {
+        LimitCount::Rows(rows) => usize::try_from(*rows).unwrap(),
+        LimitCount::Unset => unset,
+        other => panic!("no {other:?} here"),
+    };
+    let (most, skipped) = (count(&limit.limit, kept.len()), count(&limit.offset, 0));
+    kept.into_iter().skip(skipped).take(most).collect()
+}
+
 fn distinct_rows(distinct: &Distinct, mut kept: Vec<Row>) -> Vec<Row> {
-    kept.sort();
+    kept.sort_by(|left, right| in_order(&distinct.order_by, left, right).then_with(|| tie(left, right)));
     let mut seen = BTreeSet::new();
     kept.retain(|row| {
         let key = match &distinct.on {
@@ -205,21 +238,83 @@ fn distinct_rows(distinct: &Distinct, mut kept: Vec<Row>) -> Vec<Row> {
     kept
 }
 
-/// Every window function is a count over its whole partition.
-fn window_rows(window: &Window, input: &[Row]) -> Vec<Row> {
-    let with_counts = |row: &Row| {
-        let counts = window.functions.iter().map(|call| {
-            let key = |row: &Row| call.partition_by.iter().map(|expr| evaluate(expr, row)).collect::<Row>();
-            count(input.iter().filter(|other| key(other) == key(row)).count())
-        });
-        row.iter().cloned().chain(counts.collect::<Row>()).collect()
+/// The order of rows that tie, which the product must not depend on.
+fn tie(left: &Row, right: &Row) -> Ordering {
+    if REVERSED.get() { right.cmp(left) } else { left.cmp(right) }
+}
+
+/// How two rows stand in an order; rows that tie are equal.
+fn in_order(keys: &[SortKey], left: &Row, right: &Row) -> Ordering {
+    let by_key = |key: &SortKey| {
+        let (left, right) = (evaluate(&key.expr, left), evaluate(&key.expr, right));
+        let nulls = (right == Value::Null).cmp(&(left == Value::Null));
+        let nulls = if key.nulls_first { nulls } else { nulls.reverse() };
+        let values = if left == Value::Null || right == Value::Null { Ordering::Equal } else { left.cmp(&right) };
+        nulls.then(if key.descending { values.reverse() } else { values })
     };
-    input.iter().map(with_counts).collect()
+    keys.iter().map(by_key).find(|order| *order != Ordering::Equal).unwrap_or(Ordering::Equal)
+}
+
+/// Windows over their whole partitions; rows that tie in `row_number` and `first_value` are taken by their values.
+fn window_rows(window: &Window, input: &[Row]) -> Vec<Row> {
+    let mut made: Vec<Row> = input.to_vec();
+    for call in &window.functions {
+        let key = |row: &Row| call.partition_by.iter().map(|expr| evaluate(expr, row)).collect::<Row>();
+        for (at, row) in input.iter().enumerate() {
+            let partition = input.iter().enumerate().filter(|(_, other)| key(other) == key(row));
+            let mut partition: Vec<(usize, &Row)> = partition.collect();
+            let before = |other: &Row| in_order(&call.order_by, other, row) == Ordering::Less;
+            let value = match call.name.as_str() {
+                "count_star" => count(partition.len()),
+                "rank" => count(1 + partition.iter().filter(|(_, other)| before(other)).count()),
+                "bool_or" => {
+                    let mut flags = partition.iter().map(|(_, other)| evaluate(&call.arguments[0], other));
+                    Value::Boolean(flags.any(|flag| flag == Value::Boolean(true)))
+                }
+                "max" => partition.iter().map(|(_, other)| evaluate(&call.arguments[0], other)).max().unwrap(),
+                name => {
+                    partition.sort_by(|left, right| {
+                        in_order(&call.order_by, left.1, right.1).then_with(|| tie(left.1, right.1))
+                    });
+                    match name {
+                        "row_number" => count(1 + partition.iter().position(|(other, _)| *other == at).unwrap()),
+                        "first_value" => evaluate(&call.arguments[0], partition[0].1),
+                        other => panic!("no {other:?} here"),
+                    }
+                }
+            };
+            made[at].push(value);
+        }
+    }
+    made
+}
+
+/// The nearest right row of each left row; of several the one with the greatest values.
+fn as_of_rows(join: &Join, left: &[Row], right: &[Row]) -> Vec<Row> {
+    let demands = join.demands();
+    let by = &join.conditions.last().unwrap().right;
+    let mut made = Vec::new();
+    for one in left {
+        let matching = right.iter().filter(|other| keeps(&demands, &[&one[..], other].concat()));
+        let nearest =
+            |one: &&Row, other: &&Row| evaluate(by, one).cmp(&evaluate(by, other)).then_with(|| tie(one, other));
+        match matching.max_by(nearest) {
+            Some(other) => made.push([&one[..], other].concat()),
+            None if join.kind == JoinKind::AsOfLeft => {
+                made.push([&one[..], &vec![Value::Null; join.right.columns().len()]].concat());
+            }
+            None => {}
+        }
+    }
+    made
 }
 
 fn join_rows(join: &Join, left: &[Row], right: &[Row]) -> Vec<Row> {
     if join.kind == JoinKind::Mark {
         return left.iter().map(|row| [&row[..], &[mark(join, row, right)]].concat()).collect();
+    }
+    if matches!(join.kind, JoinKind::AsOfInner | JoinKind::AsOfLeft) {
+        return as_of_rows(join, left, right);
     }
     let demands = join.demands();
     let (left_width, right_width) = (join.left.columns().len(), join.right.columns().len());

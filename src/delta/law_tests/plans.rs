@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 
-use crate::plan::expr::{Argument, Comparison, Constant, Expr, FunctionCall, Literal, Operator};
+use crate::plan::expr::{Argument, Comparison, Constant, Expr, FunctionCall, Literal, Operator, SortKey};
 use crate::plan::rel::{
     Aggregate, AggregateCall, Column, Cte, CteRef, DependentJoin, DependentKeys, Distinct, Filter, Frame, FrameBound,
     FrameExclude, FrameUnit, Join, JoinCondition, JoinKind, Limit, LimitCount, Materialize, Project, Rel, Scan,
-    SetOperation, SetOperator, State, TableKind, Unnest, Window, WindowCall,
+    SetOperation, SetOperator, Sort, State, TableKind, Unnest, Window, WindowCall,
 };
 use crate::plan::types::DataType;
 
@@ -241,6 +241,19 @@ fn joined(inner: &BoxedStrategy<Rel>) -> BoxedStrategy<Rel> {
                 used(Rel::Join(join), use_as)
             }
         ),
+        (inner.clone(), inner.clone(), any::<[bool; 2]>(), any::<[usize; 4]>(), any::<[usize; 3]>()).prop_map(
+            |(left, right, [outer, keyed], at, picks)| {
+                let compare =
+                    |op, at: [usize; 2]| JoinCondition { left: column(at[0] % 3), op, right: column(at[1] % 3) };
+                let mut conditions = vec![compare(Comparison::GreaterOrEqual, [at[0], at[1]])];
+                if keyed {
+                    conditions.insert(0, compare(Comparison::Equal, [at[2], at[3]]));
+                }
+                let kind = if outer { JoinKind::AsOfLeft } else { JoinKind::AsOfInner };
+                let (left, right) = (Box::new(left), Box::new(right));
+                three(Rel::Join(Join { kind, left, right, conditions, predicates: Vec::new() }), picks, false)
+            }
+        ),
         (inner.clone(), inner.clone(), 0..6_usize, operators(), any::<[usize; 4]>())
             .prop_map(|(left, right, shape, op, at)| correlated(left, right, shape, op, at)),
     ]
@@ -250,9 +263,10 @@ fn joined(inner: &BoxedStrategy<Rel>) -> BoxedStrategy<Rel> {
 /// Operators over groups of rows.
 fn grouped(inner: &BoxedStrategy<Rel>) -> BoxedStrategy<Rel> {
     prop_oneof![
-        (inner.clone(), any::<bool>(), 0..3_usize).prop_map(|(input, whole_row, at)| {
+        (inner.clone(), any::<bool>(), 0..3_usize, sort_keys()).prop_map(|(input, whole_row, at, order_by)| {
             let on = (!whole_row).then(|| vec![column(at)]);
-            Rel::Distinct(Distinct { input: Box::new(input), on, order_by: Vec::new() })
+            let order_by = if whole_row { Vec::new() } else { order_by };
+            Rel::Distinct(Distinct { input: Box::new(input), on, order_by })
         }),
         (inner.clone(), inner.clone(), any::<[bool; 2]>(), any::<bool>()).prop_map(|(left, right, op, all)| {
             let columns = left.columns();
@@ -263,18 +277,73 @@ fn grouped(inner: &BoxedStrategy<Rel>) -> BoxedStrategy<Rel> {
             .prop_map(|(input, sets, at, chosen)| aggregate(input, sets, at, chosen)),
         (inner.clone(), any::<[usize; 3]>(), any::<bool>()).prop_map(|(input, at, two)| {
             let functions = if two {
-                vec![window(&[at[0] % 3, at[1] % 3]), window(&[at[1] % 3])]
+                vec![window(&[at[0] % 3, at[1] % 3]), window(&[at[2] % 3])]
             } else {
                 vec![window(&[at[2] % 3])]
             };
             three(Rel::Window(Window { input: Box::new(input), functions }), [0, 1, 3], false)
         }),
-        (inner.clone(), 0..4_u64).prop_map(|(input, count)| {
-            let (limit, offset) = (LimitCount::Rows(count), LimitCount::Unset);
-            Rel::Limit(Limit { input: Box::new(input), limit, offset })
+        (inner.clone(), sort_keys(), any::<[usize; 2]>()).prop_map(|(input, order_by, at)| {
+            let name = if at[0].is_multiple_of(2) { "row_number" } else { "first_value" };
+            let (arguments, data_type) = match name {
+                "first_value" => (vec![column(at[0] % 3)], DataType::Integer),
+                _ => (Vec::new(), DataType::BigInt),
+            };
+            let placed = WindowCall { name: name.into(), arguments, order_by, data_type, ..window(&[at[1] % 3]) };
+            let functions = vec![placed, window(&[at[1] % 3])];
+            three(Rel::Window(Window { input: Box::new(input), functions }), [0, 3, 4], false)
         }),
+        limited(inner),
     ]
     .boxed()
+}
+
+/// `LIMIT` without an order, which the evaluator gives one, and with an order that may leave ties, also as the whole view
+/// under a projection.
+fn limited(inner: &BoxedStrategy<Rel>) -> BoxedStrategy<Rel> {
+    let offsets = prop_oneof![2 => Just(LimitCount::Unset), 1 => (0..3_u64).prop_map(LimitCount::Rows)];
+    (inner.clone(), 0..4_u64, offsets, sort_keys(), any::<[usize; 3]>(), any::<bool>())
+        .prop_map(|(input, count, offset, keys, picks, ordered)| {
+            let input = Box::new(if ordered { Rel::Sort(Sort { input: Box::new(input), keys }) } else { input });
+            let limit = Limit { input, limit: LimitCount::Rows(count), offset };
+            if picks[0].is_multiple_of(3) { three(Rel::Limit(limit), picks, false) } else { Rel::Limit(limit) }
+        })
+        .boxed()
+}
+
+/// Windows over several partitionings.
+pub(super) fn partitioned() -> impl Strategy<Value = Rel> {
+    let leaf = proptest::sample::select(&TABLES[..]).prop_map(scan).boxed();
+    let input = prop_oneof![2 => leaf.clone(), 1 => linear(&leaf), 1 => joined(&leaf)];
+    (input, proptest::sample::subsequence(vec![0, 1, 2], 2..=3), any::<[usize; 3]>()).prop_map(|(input, at, picks)| {
+        let functions = at.into_iter().map(|at| window(&[at])).collect();
+        three(Rel::Window(Window { input: Box::new(input), functions }), picks, false)
+    })
+}
+
+/// The first rows in an order as a whole view.
+pub(super) fn first_rows() -> impl Strategy<Value = Rel> {
+    let leaf = proptest::sample::select(&TABLES[..]).prop_map(scan).boxed();
+    let input = prop_oneof![2 => leaf.clone(), 1 => linear(&leaf), 1 => joined(&leaf)];
+    let keys = (sort_keys(), Just([0, 1, 2]).prop_shuffle(), any::<bool>());
+    (input, 1..4_u64, keys, Just([0, 1, 2]).prop_shuffle()).prop_map(
+        |(input, count, (mut keys, rest, total), picks)| {
+            if total {
+                keys.extend(rest.map(|at| SortKey { expr: column(at), descending: at == 1, nulls_first: false }));
+            }
+            let input = Box::new(Rel::Sort(Sort { input: Box::new(input), keys }));
+            three(Rel::Limit(Limit { input, limit: LimitCount::Rows(count), offset: LimitCount::Unset }), picks, false)
+        },
+    )
+}
+
+fn sort_keys() -> impl Strategy<Value = Vec<SortKey>> {
+    let key = (0..3_usize, any::<[bool; 2]>()).prop_map(|(at, [descending, nulls_first])| SortKey {
+        expr: column(at),
+        descending,
+        nulls_first,
+    });
+    proptest::collection::vec(key, 1..3)
 }
 
 /// Plans up to four operators deep.
