@@ -9,6 +9,7 @@ use crate::plan::rel::{
     SetOperator,
 };
 use crate::plan::shape::WEIGHT;
+use crate::plan::storage::is_inexact;
 use crate::plan::types::DataType;
 
 /// A BIGINT constant.
@@ -123,12 +124,26 @@ fn sum_per_group(input: Rel, groups: Vec<(String, Expr)>, position: usize) -> Re
     filter(project(aggregated, exprs), vec![nonzero])
 }
 
-/// The delta with the weights of equal rows added up, and rows of weight 0 left out.
+/// The delta with the weights of equal rows added up, and rows of weight 0 left out. Rows are equal only if they are the
+/// same: `1 month` must not cancel against `30 days`, nor 0.0 against -0.0, for what stands above may tell them apart.
 pub(super) fn consolidated(delta: Rel) -> Rel {
     let mut columns = delta.columns();
     columns.pop();
-    let position = columns.len();
-    sum_per_group(delta, references(&columns, 0), position)
+    let width = columns.len();
+    let mut groups = references(&columns, 0);
+    for (position, column) in columns.iter().enumerate().filter(|(_, column)| is_inexact(&column.data_type)) {
+        let input = Box::new(Expr::column(position, column.data_type.clone()));
+        let text = Expr::Cast { input, data_type: DataType::VARCHAR, fallible: false };
+        groups.push((format!("__text_{}", position + 1), text));
+    }
+    if groups.len() == width {
+        return sum_per_group(delta, groups, width);
+    }
+    let weight = (WEIGHT.to_owned(), Expr::column(groups.len(), DataType::BigInt));
+    let summed = sum_per_group(delta, groups, width);
+    let mut exprs = references(&columns, 0);
+    exprs.push(weight);
+    project(summed, exprs)
 }
 
 /// For each distinct value of `groups` in a delta the sum of the weights, where it is not 0.

@@ -33,7 +33,8 @@ fn stored_members(members: &[(String, DataType)]) -> Result<Vec<(String, DataTyp
 /// May values of the type compare equal and yet differ (`INTERVAL '1 month'` and `'30 days'`, `0.0` and `-0.0`)?
 pub fn is_inexact(data_type: &DataType) -> bool {
     match data_type {
-        DataType::Float | DataType::Double | DataType::Interval | DataType::Variant => true,
+        DataType::Float | DataType::Double | DataType::Interval | DataType::TimeTz | DataType::Variant => true,
+        DataType::Varchar { collation } => collation.is_some(),
         DataType::List(element) | DataType::Array(element, _) => is_inexact(element),
         DataType::Struct(members) => members.iter().any(|(_, member)| is_inexact(member)),
         DataType::Map(key, value) => is_inexact(key) || is_inexact(value),
