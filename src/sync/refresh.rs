@@ -13,12 +13,10 @@ use super::incremental::{NetChanges, Staging, stage_net_changes};
 use super::recompute::{self, Recomputed};
 use super::report::{Method, SourceReport, Terms, ViewReport};
 use super::temporary::Temporary;
-use super::window::{Window, advanced, changes_since, reads_of, window};
+use super::window::{Window, advanced, changes_since, reads_of, windows};
 use super::{Progress, SyncError};
 use crate::delta::derive;
-use crate::lake::{
-    Lake, LakeError, LastChanges, SnapshotId, TableId, TableIdentity, TableWindow, Transaction, identifier,
-};
+use crate::lake::{Lake, LakeError, SnapshotId, TableId, TableIdentity, Transaction, identifier};
 use crate::view::{
     AUTHOR, Meaning, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewColumn, ViewError, ViewId, ViewName,
     ViewState, meaning_of, registry, resolve,
@@ -94,6 +92,8 @@ struct Refresh<'a> {
     state: ViewState,
     /// What was done to the view without us; found only where it may be repaired.
     damages: Vec<Damage>,
+    /// Nobody can tell whether the accumulator tables are as the last refresh left them.
+    accumulators_unknown: bool,
     /// The view's table, unless it is gone.
     table: Option<TableIdentity>,
     windows: Vec<Window>,
@@ -130,6 +130,7 @@ impl<'a> Refresh<'a> {
         if let (Some(damage), false) = (damages.first(), request.repair) {
             return Err(damage.error(&view.name));
         }
+        let accumulators_unknown = damage::accumulators_unknown(transaction, &view, &state, &changes)?;
         let (target, windows) = windows(transaction, request, &view, &state, &changes)?;
         let mut report = ViewReport::new(view.name.to_string());
         report.repaired = damages.iter().map(ToString::to_string).collect();
@@ -152,6 +153,7 @@ impl<'a> Refresh<'a> {
             plan,
             state,
             damages,
+            accumulators_unknown,
             table,
             windows,
             target,
@@ -171,6 +173,14 @@ impl<'a> Refresh<'a> {
             choice::choose(self.transaction, &self.view, self.request, &self.windows, notes)?
         } else {
             Choice::Full { reason: Some("repair".to_owned()) }
+        };
+        let choice = match choice {
+            Choice::Noop | Choice::Incremental { .. } if self.accumulators_unknown => {
+                let reason =
+                    format!("snapshot {} expired, by which its accumulator tables are checked", self.state.landed);
+                Choice::Recompute { reason: Some(reason) }
+            }
+            other => other,
         };
         self.report.phases.net_change_ms = milliseconds(self.started);
         if choice != Choice::Noop {
@@ -284,7 +294,7 @@ impl<'a> Refresh<'a> {
         pass!("after_delta");
         self.report.phases.join_ms = milliseconds(clock);
         let moved = self.windows.iter().any(|window| window.changed);
-        if delta.is_empty() && accumulators.is_empty() && !moved {
+        if delta.is_empty() && accumulators.is_empty() && !moved && !self.accumulators_unknown {
             return Ok(self.noop(self.report.reason.clone()));
         }
         if choice::rewrites_most(delta.deleted, self.state.rows) {
@@ -461,39 +471,4 @@ impl<'a> Refresh<'a> {
         self.transaction.set_commit_message(AUTHOR, &message, Some(&commit_id))?;
         Ok(())
     }
-}
-
-/// The target of a refresh, and the windows of all sources up to it. A source that is a view itself is taken as its last
-/// refresh left it, so that every view of one sync stands for the same snapshot of the tables below.
-fn windows(
-    transaction: &Transaction<'_>,
-    request: &Request<'_>,
-    view: &View,
-    state: &ViewState,
-    changes: &LastChanges,
-) -> Result<(SnapshotId, Vec<Window>), SyncError> {
-    let mut below = BTreeMap::new();
-    for source in &state.sources {
-        let Some((id, standing)) = request.views.get(&source.table) else { continue };
-        let Some(source_view) = registry::view_by_id(transaction, id)? else { continue };
-        let source_state = registry::state(transaction, &source_view)?;
-        let stands_for = standing.map_or(source_state.snapshot, |standing| standing.max(source_state.snapshot));
-        below.insert(source.table, (source_state.landed, stands_for));
-    }
-    let target = below.values().map(|(_, stands_for)| *stands_for).fold(request.target, SnapshotId::max);
-    if below.values().any(|(_, stands_for)| *stands_for != target) {
-        return Err(SyncError::Overtaken { view: view.name.clone() });
-    }
-    let ends: Vec<SnapshotId> = state
-        .sources
-        .iter()
-        .map(|source| below.get(&source.table).map_or(target, |(landed, _)| (*landed).max(source.watermark)))
-        .collect();
-    let spans = state.sources.iter().zip(&ends);
-    let spans: Vec<TableWindow> =
-        spans.map(|(source, to)| TableWindow { table: source.table, from: source.watermark, to: *to }).collect();
-    transaction.foresee_tables(&spans)?;
-    let windows =
-        state.sources.iter().zip(ends).map(|(source, to)| window(transaction, &view.name, source, to, changes));
-    Ok((target, windows.collect::<Result<Vec<_>, _>>()?))
 }

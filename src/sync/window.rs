@@ -1,14 +1,17 @@
 //! The windows of a refresh: per source, where the view stands and where it is to stand, and what the table and the
 //! columns that the view reads are called at both ends. Tables and columns are followed by their ids.
 
+use std::collections::BTreeMap;
+
 use super::SyncError;
+use super::refresh::Request;
 use crate::lake::{
     LakeError, LastChanges, SnapshotId, TableColumn, TableId, TableIdentity, TableWindow, Transaction, Value,
     identifier,
 };
 use crate::plan::facts::Source;
 use crate::sql::Relation;
-use crate::view::{SourceState, UsedColumn, ViewName, ViewState};
+use crate::view::{SourceState, UsedColumn, View, ViewName, ViewState, registry};
 
 /// A source in a refresh.
 #[derive(Debug, Clone)]
@@ -119,6 +122,41 @@ impl Face {
     fn table(&self, catalog: &str) -> String {
         [catalog, &self.identity.schema, &self.identity.name].map(identifier).join(".")
     }
+}
+
+/// The target of a refresh, and the windows of all sources up to it. A source that is a view itself is taken as its last
+/// refresh left it, so that every view of one sync stands for the same snapshot of the tables below.
+pub(crate) fn windows(
+    transaction: &Transaction<'_>,
+    request: &Request<'_>,
+    view: &View,
+    state: &ViewState,
+    changes: &LastChanges,
+) -> Result<(SnapshotId, Vec<Window>), SyncError> {
+    let mut below = BTreeMap::new();
+    for source in &state.sources {
+        let Some((id, standing)) = request.views.get(&source.table) else { continue };
+        let Some(source_view) = registry::view_by_id(transaction, id)? else { continue };
+        let source_state = registry::state(transaction, &source_view)?;
+        let stands_for = standing.map_or(source_state.snapshot, |standing| standing.max(source_state.snapshot));
+        below.insert(source.table, (source_state.landed, stands_for));
+    }
+    let target = below.values().map(|(_, stands_for)| *stands_for).fold(request.target, SnapshotId::max);
+    if below.values().any(|(_, stands_for)| *stands_for != target) {
+        return Err(SyncError::Overtaken { view: view.name.clone() });
+    }
+    let ends: Vec<SnapshotId> = state
+        .sources
+        .iter()
+        .map(|source| below.get(&source.table).map_or(target, |(landed, _)| (*landed).max(source.watermark)))
+        .collect();
+    let spans = state.sources.iter().zip(&ends);
+    let spans: Vec<TableWindow> =
+        spans.map(|(source, to)| TableWindow { table: source.table, from: source.watermark, to: *to }).collect();
+    transaction.foresee_tables(&spans)?;
+    let windows =
+        state.sources.iter().zip(ends).map(|(source, to)| window(transaction, &view.name, source, to, changes));
+    Ok((target, windows.collect::<Result<Vec<_>, _>>()?))
 }
 
 /// The window of `source` up to `to`.
