@@ -6,6 +6,7 @@ mod lakes;
 
 use std::path::{Path, PathBuf};
 
+use ducklake_ivm::inspect::{Verification, verify};
 use ducklake_ivm::lake::{Lake, LakeError, Value};
 use ducklake_ivm::sync::{Event, Method, Report, SyncOptions, sync};
 use ducklake_ivm::view::{self, Creation, ViewName, registry};
@@ -15,6 +16,9 @@ use sqllogictest::{DB, DBOutput, DefaultColumnType, Runner};
 #[test]
 fn scripts_hold() {
     let scripts = scripts(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/slt")));
+    let wanted = std::env::var("DUCKLAKE_IVM_SCRIPTS").unwrap_or_default();
+    let scripts: Vec<PathBuf> =
+        scripts.into_iter().filter(|script| script.to_string_lossy().contains(&wanted)).collect();
     assert!(!scripts.is_empty());
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let failures: Vec<String> = std::thread::scope(|scope| {
@@ -145,19 +149,26 @@ impl ScriptLake {
         Ok(rows_of(rows))
     }
 
+    /// Does the view differ from its SELECT in the last digits of floating-point numbers only?
+    fn differs_in_rounding(&self, view: &ViewName) -> Result<bool, ScriptError> {
+        let verified = verify(self.lake(), std::slice::from_ref(view), 0).map_err(product)?;
+        Ok(verified.iter().all(Verification::holds))
+    }
+
     /// Compares views with their SELECT, run by DuckDB, as bags.
     fn compare(&self, names: &[&str]) -> Result<(), ScriptError> {
         let names: Vec<ViewName> =
             names.iter().map(|name| ViewName::parse(name).map_err(product)).collect::<Result<_, _>>()?;
         let transaction = self.lake().begin()?;
         let views = registry::views(&transaction).map_err(product)?;
+        drop(transaction);
         for view in views.iter().filter(|view| names.is_empty() || names.contains(&view.name)) {
             let table = format!("SELECT * FROM \"{}\".\"{}\"", view.name.schema, view.name.name);
             let own = &view.sql;
-            let differing = transaction.query_value(&format!(
+            let differing = self.lake().query_value(&format!(
                 "SELECT count(*) FROM ((({own}) EXCEPT ALL ({table})) UNION ALL (({table}) EXCEPT ALL ({own})))"
             ))?;
-            if differing != Value::Integer(0) {
+            if differing != Value::Integer(0) && !self.differs_in_rounding(&view.name)? {
                 return Err(product(format!("view {} differs from its SELECT in {differing:?} rows", view.name)));
             }
         }

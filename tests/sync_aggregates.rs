@@ -138,6 +138,12 @@ fn aggregates_below_other_operators_have_tables_of_their_own() {
             "SELECT region AS k, count(*) AS n FROM sales GROUP BY region UNION ALL SELECT NULL, count(*) FROM sales",
         ),
         (
+            "share",
+            2,
+            "SELECT region, sum(pieces) AS own, (SELECT sum(pieces) FROM sales) AS all_pieces FROM sales GROUP BY region",
+        ),
+        ("above_average", 1, "SELECT id, pieces FROM sales WHERE pieces > (SELECT avg(pieces) FROM sales)"),
+        (
             "ranked",
             1,
             "SELECT region, total, rank() OVER (ORDER BY total) AS place FROM (SELECT region, sum(pieces) AS total FROM sales GROUP BY region)",

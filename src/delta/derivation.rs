@@ -223,7 +223,9 @@ impl Derivation {
             Rel::Scan(scan) => Source::of(scan).to_string(),
             other => facts::operator_name(other),
         };
-        Leg { name, sources: facts::sources(rel), changed: self.changes.touch(rel), whole: false }
+        // What changes in an accumulator table is accounted for by the terms of the aggregate's input.
+        let whole = matches!(inner, Rel::Scan(scan) if scan.catalog == ACCUMULATED);
+        Leg { name, sources: facts::sources(rel), changed: self.changes.touch(rel), whole }
     }
 
     /// The leg that an operator makes of all of `rel`.

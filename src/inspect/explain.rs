@@ -288,7 +288,8 @@ fn text(
     transaction: &Transaction<'_>,
     windows: &[Window],
 ) -> String {
-    let mut places = places(transaction, windows, &|source| Some(format!("ivm_{}_delta", source.table)));
+    let mut places =
+        places(transaction, windows, &|source| Some(temporary_relation(format!("ivm_{}_delta", source.table))));
     if let Some(kept) = kept {
         add_places(transaction, &view.id, kept, &mut places);
     }

@@ -6,15 +6,17 @@
 //! - A predicate that reads one leg stands at that leg, where it also cuts the leg's delta; one that reads the left side
 //!   of a leg's outer join or subquery alone stands on that side.
 //! - A scan at a leg reads only the columns that the block uses.
+//! - The `first` row of an input that has exactly one is that row.
 //! - An `ORDER BY` that only orders the view's rows is dropped: a table has no order.
 //!
 //! The result has the same rows as the input, as a bag, for deterministic expressions. Moving a projection or a
 //! predicate may change WHICH rows a partial expression (a cast, say) is evaluated for, as DuckDB's own optimizer does.
 
-use super::expr::{Conjunction, Expr};
+use super::expr::{Conjunction, Constant, Expr, Literal};
 use super::pushdown;
 use super::quantified;
-use super::rel::{Cte, DependentJoin, InnerJoin, Join, JoinKind, Project, Rel, SetOperator};
+use super::rel::{Aggregate, AggregateCall, Cte, DependentJoin, InnerJoin, Join, JoinKind, Project, Rel, SetOperator};
+use super::types::DataType;
 
 /// Plans that grow beyond this when CTEs are put in place keep their CTEs (and are not derived from).
 const LARGEST_PLAN: usize = 20_000;
@@ -36,7 +38,47 @@ pub fn normalise(rel: Rel) -> Normalised {
     number(&mut numbered, &mut Vec::new(), &mut 0);
     let mut order_dropped = false;
     let unordered = drop_order(numbered, &mut order_dropped);
-    Normalised { rel: flatten(unordered), order_dropped }
+    Normalised { rel: flatten(only_rows(unordered)), order_dropped }
+}
+
+/// Puts the one row of an input in the place of the `first` and the number of its rows: DuckDB takes them from every
+/// scalar subquery, most of which are aggregates without groups.
+fn only_rows(mut rel: Rel) -> Rel {
+    for input in rel.inputs_mut() {
+        let taken = std::mem::replace(input, Rel::nothing());
+        *input = only_rows(taken);
+    }
+    let Rel::Aggregate(aggregate) = &rel else { return rel };
+    let plain = |call: &AggregateCall| !call.distinct && call.filter.is_none() && call.order_by.is_empty();
+    let value = |call: &AggregateCall| match (call.name.as_str(), call.arguments.as_slice()) {
+        ("first", [argument]) if plain(call) => Some(argument.clone()),
+        ("count_star", []) if plain(call) => {
+            let one = Literal { value: Some(Constant::Integer("1".into())), data_type: DataType::BigInt };
+            Some(Expr::Literal(one))
+        }
+        _ => None,
+    };
+    let values = aggregate.aggregates.iter().map(|call| Some((call.name.clone(), value(call)?)));
+    match values.collect::<Option<Vec<_>>>() {
+        Some(exprs) if is_ungrouped(aggregate) && is_one_row(&aggregate.input) => {
+            Rel::Project(Project { input: aggregate.input.clone(), exprs })
+        }
+        _ => rel,
+    }
+}
+
+fn is_ungrouped(aggregate: &Aggregate) -> bool {
+    aggregate.groups.is_empty() && aggregate.grouping_sets.len() <= 1 && aggregate.grouping_functions.is_empty()
+}
+
+/// Has `rel` exactly one row, whatever the data?
+fn is_one_row(rel: &Rel) -> bool {
+    match rel {
+        Rel::Project(project) => is_one_row(&project.input),
+        Rel::Aggregate(aggregate) => is_ungrouped(aggregate),
+        Rel::Values(values) => values.rows.len() == 1,
+        _ => false,
+    }
 }
 
 /// How many nodes `rel` will have once its CTEs are put in place.

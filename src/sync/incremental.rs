@@ -105,7 +105,7 @@ pub(crate) fn stage_net_changes(
 pub(crate) fn places(
     transaction: &Transaction<'_>,
     windows: &[Window],
-    delta_table: &dyn Fn(&Source) -> Option<String>,
+    delta: &dyn Fn(&Source) -> Option<Relation>,
 ) -> Places {
     let mut places = Places::default();
     for window in windows {
@@ -115,8 +115,8 @@ pub(crate) fn places(
         if let Some(old) = &window.old {
             places.set(source.clone(), State::Old, old.relation(alias, &window.source.columns));
         }
-        if let Some(table) = delta_table(&source) {
-            places.set(source, State::Delta, temporary_relation(table));
+        if let Some(relation) = delta(&source) {
+            places.set(source, State::Delta, relation);
         }
     }
     places
@@ -125,6 +125,21 @@ pub(crate) fn places(
 /// A temporary table as an item of a FROM clause.
 pub(crate) fn temporary_relation(table: impl AsRef<str>) -> Relation {
     Relation { name: qualified(table.as_ref()), version: None }
+}
+
+/// The same with its size: the engine takes a table that was made in the running transaction for empty when it orders
+/// joins (DuckDB 1.5.5). So a part without rows is added whose size it estimates as `rows`: a fifth of the range.
+fn sized_relation(table: &str, column: &str, rows: u64) -> Relation {
+    if rows == 0 {
+        return temporary_relation(table);
+    }
+    let name = format!(
+        "(FROM {} UNION ALL BY NAME SELECT NULL AS {} FROM range({}) AS r(i) WHERE i < 0)",
+        qualified(table),
+        identifier(column),
+        rows.saturating_mul(5)
+    );
+    Relation { name, version: None }
 }
 
 /// The second half of the READ phase: from net changes to the delta of the view.
@@ -157,8 +172,8 @@ impl Staging<'_> {
     ) -> Result<Staged, SyncError> {
         let (transaction, net) = (self.transaction, self.net);
         let statement = |error| SyncError::Statement { view: view.name.clone(), source: Box::new(error) };
-        let delta_table = |source: &Source| net.tables.get(source).map(|change| change.table.clone());
-        let mut places = places(transaction, self.windows, &delta_table);
+        let sized = |change: &StagedChange| sized_relation(&change.table, WEIGHT, change.rows);
+        let mut places = places(transaction, self.windows, &|source| net.tables.get(source).map(sized));
         accumulators::add_places(transaction, &view.id, kept, &mut places);
         places.set_own(own_relation(view, target));
         self.stage_states(plan, &mut places).map_err(statement)?;
@@ -212,7 +227,10 @@ impl Staging<'_> {
             self.transaction
                 .execute(&statement)
                 .map_err(|error| SyncError::Term { view: view.name.clone(), source: Box::new(error) })?;
-            places.set_staged(&step.name, temporary_relation(table));
+            let count = format!("SELECT count(*) FROM {}", qualified(&table));
+            let rows = self.transaction.query_value(&count)?.as_u64()?;
+            let first = step.rel.columns().first().map_or_else(String::new, |column| column.name.clone());
+            places.set_staged(&step.name, sized_relation(&table, &first, rows));
         }
         Ok(())
     }
@@ -274,7 +292,8 @@ impl Staging<'_> {
             let table = self.temporary.name(&format!("{}_{suffix}", window.source.name));
             let select = face.select(alias, &window.source.columns);
             self.transaction.execute(&format!("CREATE TEMP TABLE {} AS {select}", identifier(&table)))?;
-            places.set(source, state, temporary_relation(table));
+            let relation = sized_relation(&table, &window.source.columns[0].name, window.source.rows);
+            places.set(source, state, relation);
         }
         Ok(())
     }

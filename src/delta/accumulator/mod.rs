@@ -286,7 +286,12 @@ impl Accumulator {
     pub(super) fn derive(&self, derivation: &mut Derivation) -> Result<(), NotIncremental> {
         let sign = sign::of(&self.input, &derivation.changes);
         let Some(delta) = derivation.stage_delta(&self.input)? else { return Ok(()) };
-        let changed = derivation.stage("changed_rows", consolidated(self.narrowed(delta)));
+        // Sums take cancelling rows as they come; what was lost must be told from what came back in the same window.
+        let changed = if self.measures.iter().any(Measure::can_lose) {
+            derivation.stage("changed_rows", consolidated(self.narrowed(delta)))
+        } else {
+            delta
+        };
         let moved = derivation.stage("group_changes", self.sums(changed, Weights::Column));
         let keys: Vec<Expr> = self.keys().into_iter().map(|(_, expr)| expr).collect();
         let old_rows =
