@@ -156,9 +156,9 @@ const LOST_AT: [&str; 4] = ["sync::after_begin", "sync::after_net_change", "sync
 #[cfg(feature = "failpoints")]
 fn waiting_at(shop: &Shop, point: &str) -> Child {
     let mut program = shop.program();
-    program.args(["sync", "sales"]).env("FAILPOINTS", format!("{point}=1*sleep(2500)"));
+    program.args(["sync", "sales"]).env("FAILPOINTS", format!("{point}=1*sleep(4500)"));
     let child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    thread::sleep(std::time::Duration::from_millis(1_200));
+    thread::sleep(std::time::Duration::from_secs(2));
     child
 }
 
@@ -175,7 +175,8 @@ fn a_server_that_goes_away_leaves_the_view_whole(server: &Postgres) {
         let shown = format!("{point}\n{}", transcript(&["sync", "sales"], &output));
         assert_eq!(output.status.code(), Some(3), "{shown}");
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(stderr.contains("the lake's catalog cannot be reached") && stderr.contains("hint"), "{shown}");
+        // On a busy machine the server may be gone before the lake is attached.
+        assert!(stderr.contains("cannot be reached") && stderr.contains("hint"), "{shown}");
         assert!(!shown.contains(postgres::PASSWORD), "{shown}");
         server.run();
         let lake = shop.open();
