@@ -443,7 +443,7 @@ fn an_update_to_an_equal_value_is_a_change() {
     for (name, sql) in views {
         world.create(name, sql);
     }
-    world.run("UPDATE f SET span = '30 days', x = -0.0, l = [-0.0] WHERE id = 1");
+    world.run("UPDATE f SET span = '30 days', x = '-0.0'::DOUBLE, l = ['-0.0'::DOUBLE] WHERE id = 1");
     world.sync();
     for (name, sql) in views {
         world.assert_holds(name, sql);

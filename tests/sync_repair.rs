@@ -155,3 +155,20 @@ fn a_damaged_view_can_be_replaced_and_dropped() {
     drop_view(&world.lake, &ViewName::parse("v").unwrap()).unwrap();
     assert_eq!(world.sync().views.len(), 1);
 }
+
+/// Catches: damage to an accumulator table that shows in no row of it.
+#[test]
+fn an_accumulator_table_with_other_columns() {
+    let world = world();
+    let table =
+        world.rows("SELECT table_name FROM duckdb_tables() WHERE database_name = 'lake' AND table_name LIKE 'acc%'");
+    world.run(&format!("ALTER TABLE lake.ducklake_ivm.{} RENAME COLUMN group_1 TO g", table[0]));
+    world.run("INSERT INTO t VALUES (100, 1, 'new')");
+    let report = world.sync_with(&SyncOptions::default()).unwrap();
+    assert!(view_of(&report, "above").error.unwrap().contains("its columns changed"));
+    repair(&world);
+    world.assert_holds("above", ABOVE);
+    world.run("INSERT INTO t VALUES (101, 2, 'newer')");
+    assert_eq!(view_of(&world.sync(), "above").strategy, Some(Method::Incremental));
+    world.assert_holds("above", ABOVE);
+}
