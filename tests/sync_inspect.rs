@@ -167,3 +167,17 @@ fn a_sample_is_the_same_on_both_sides() {
     assert!((100..400).contains(&found.missing) && found.unexpected == 0, "{found:?}");
     assert_eq!((found.sample, found.differences.len()), (Some(5.0), 5));
 }
+
+/// Catches: a view over a view that is said to be up to date while the one below it is not.
+#[test]
+fn a_view_is_as_far_behind_as_the_views_that_it_reads() {
+    let world = World::new("CREATE TABLE t (k INTEGER); INSERT INTO t VALUES (1), (2)");
+    world.create("below", "SELECT k FROM t WHERE k > 1");
+    world.create("above", "SELECT count(*) AS n FROM below");
+    let stale = || status(&world.lake, &[]).unwrap().into_iter().map(|status| status.stale).collect::<Vec<_>>();
+    assert_eq!(stale(), [false, false]);
+    world.run("INSERT INTO t VALUES (3)");
+    assert_eq!(stale(), [true, true]);
+    world.sync();
+    assert_eq!(stale(), [false, false]);
+}

@@ -1,9 +1,11 @@
 //! How far each view has come, and how far behind the lake it is. Reads metadata and the registry only.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
 
 use super::condition::condition;
-use crate::lake::{Lake, LakeError, SnapshotId, TableIdentity, Transaction, Value, identifier, literal};
+use crate::lake::{Lake, LakeError, SnapshotId, TableId, TableIdentity, Transaction, Value, identifier, literal};
 use crate::sync::SyncError;
 use crate::view::{View, ViewError, ViewName, ViewState, drift, redefinitions, registry};
 
@@ -69,16 +71,21 @@ pub fn status(lake: &Lake, names: &[ViewName]) -> Result<Vec<Status>, SyncError>
             return Err(ViewError::Unknown { view: name.clone(), known }.into());
         }
     }
+    let tables = registry::tables(&transaction, &views);
     drop(transaction);
+    // Where a state is lost, it is not known which table is whose; the view's own status says so.
+    let tables = tables.unwrap_or_default();
+    let by_table = tables.iter().filter_map(|(table, id)| Some((*table, views.iter().find(|view| view.id == *id)?)));
+    let by_table: BTreeMap<TableId, &View> = by_table.collect();
     let wanted = views.iter().filter(|view| names.is_empty() || names.contains(&view.name));
-    wanted.map(|view| view_status(lake, view)).collect()
+    wanted.map(|view| view_status(lake, view, &by_table)).collect()
 }
 
-fn view_status(lake: &Lake, view: &View) -> Result<Status, SyncError> {
+fn view_status(lake: &Lake, view: &View, views: &BTreeMap<TableId, &View>) -> Result<Status, SyncError> {
     let transaction = &lake.begin()?;
     let condition = condition(transaction, view)?;
     let first_change = match &condition.state {
-        Some(state) => first_change(transaction, state)?,
+        Some(state) => first_change(transaction, state, views, &mut BTreeSet::new())?,
         None => None,
     };
     let state = condition.state.as_ref();
@@ -112,11 +119,23 @@ fn files(transaction: &Transaction<'_>, table: &TableIdentity) -> Result<u64, La
     transaction.query_value(&sql)?.as_u64()
 }
 
-/// The first snapshot that changed a source after the view took it in.
-fn first_change(transaction: &Transaction<'_>, state: &ViewState) -> Result<Option<SnapshotId>, LakeError> {
+/// The first snapshot that changed a source after the view took it in, or a source of a view that it reads after that one
+/// took it in. `seen` are the views that were asked already.
+fn first_change(
+    transaction: &Transaction<'_>,
+    state: &ViewState,
+    views: &BTreeMap<TableId, &View>,
+    seen: &mut BTreeSet<TableId>,
+) -> Result<Option<SnapshotId>, LakeError> {
     let newest = transaction.snapshot();
     let mut first = None;
     for source in &state.sources {
+        if let Some(view) = views.get(&source.table).filter(|_| seen.insert(source.table))
+            && let Ok(below) = registry::state(transaction, view)
+            && let Some(at) = first_change(transaction, &below, views, seen)?
+        {
+            first = Some(first.map_or(at, |first: SnapshotId| first.min(at)));
+        }
         if !transaction.changed(source.table, source.watermark, newest)? {
             continue;
         }
