@@ -5,9 +5,7 @@ use super::SyncError;
 use super::temporary::Temporary;
 use super::window::has_changed;
 use crate::lake::{LakeError, LastChanges, NetChangeRequest, SnapshotId, TableId, TableIdentity, Transaction};
-use crate::view::{
-    AccumulatorTable, Binding, View, ViewError, ViewName, ViewState, registry, resolve, standing, table_name,
-};
+use crate::view::{Binding, View, ViewError, ViewName, ViewState, registry, resolve, standing, table_name};
 
 /// What was done to a view.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,7 +133,7 @@ pub(crate) fn of_accumulators(
         let detail = match found {
             None => "it is gone".to_owned(),
             Some(found) if found.made > since => "it was made anew".to_owned(),
-            Some(found) if !has_columns(transaction, found.id, table)? => "its columns changed".to_owned(),
+            Some(found) if !has_columns_of(transaction, found.id, since)? => "its columns changed".to_owned(),
             Some(found) if !has_changed(transaction, changes, found.id, since, current)? => continue,
             // Nobody can tell ([`accumulators_unknown`]).
             Some(_) if !transaction.snapshot_exists(since)? => continue,
@@ -149,10 +147,16 @@ pub(crate) fn of_accumulators(
     Ok(None)
 }
 
-fn has_columns(transaction: &Transaction<'_>, id: TableId, table: &AccumulatorTable) -> Result<bool, LakeError> {
-    let now = transaction.columns(id, transaction.snapshot())?;
-    let now = now.iter().filter(|column| column.parent.is_none()).map(|column| column.name.as_str());
-    Ok(now.eq(table.columns.iter().map(|column| column.name.as_str())))
+/// Does a table have the columns that it had at `since`? What is not known any more is taken for unchanged.
+fn has_columns_of(transaction: &Transaction<'_>, table: TableId, since: SnapshotId) -> Result<bool, LakeError> {
+    if !transaction.snapshot_exists(since)? {
+        return Ok(true);
+    }
+    let columns = |at: SnapshotId| {
+        let columns = transaction.columns(table, at)?;
+        Ok::<_, LakeError>(columns.into_iter().map(|column| (column.name, column.data_type)).collect::<Vec<_>>())
+    };
+    Ok(columns(since)? == columns(transaction.snapshot())?)
 }
 
 /// Has the snapshot expired by which alone could be told whether the accumulator tables are as the last refresh left
