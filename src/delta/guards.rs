@@ -16,10 +16,7 @@ use super::construct::{compare, filter, integer, null, project, references};
 use crate::plan::expr::{
     Argument, CaseBranch, Comparison, Conjunction, Constant, Expr, FunctionCall, Literal, SortKey,
 };
-use crate::plan::rel::{
-    Aggregate, AggregateCall, Distinct, Frame, FrameBound, FrameExclude, FrameUnit, Join, Limit, LimitCount, Rel,
-    Window, WindowCall,
-};
+use crate::plan::rel::{Aggregate, AggregateCall, Distinct, Join, Limit, LimitCount, Rel, Window, WindowCall};
 use crate::plan::ties::{self, Tie};
 use crate::plan::types::DataType;
 
@@ -85,7 +82,8 @@ fn limited(limit: Limit) -> Rel {
     exprs.push(("place".into(), rank.clone()));
     exprs.push(("ties".into(), any(across.collect())));
     let flagged = project(ranked, exprs);
-    let tied = call("bool_or", vec![Expr::column(width + 1, DataType::Boolean)], Vec::new(), DataType::Boolean);
+    let tied =
+        WindowCall::plain("bool_or", vec![Expr::column(width + 1, DataType::Boolean)], Vec::new(), DataType::Boolean);
     let known = Rel::Window(Window { input: Box::new(flagged), functions: vec![tied] });
     let mut within = vec![compare(Comparison::Greater, rank.clone(), number(skip))];
     within.extend(last.map(|last| compare(Comparison::LessOrEqual, rank, number(last))));
@@ -133,7 +131,12 @@ fn placed(window: Window) -> Rel {
         flags[*at] = Some(if ties::by_own_place(&window.functions[*at]) {
             own
         } else {
-            functions.push(call("bool_or", vec![own], window.functions[*at].partition_by.clone(), DataType::Boolean));
+            functions.push(WindowCall::plain(
+                "bool_or",
+                vec![own],
+                window.functions[*at].partition_by.clone(),
+                DataType::Boolean,
+            ));
             Expr::column(below + functions.len() - 1, DataType::Boolean)
         });
     }
@@ -256,31 +259,10 @@ fn function(name: &str, arguments: Vec<Expr>, data_type: DataType) -> Expr {
 
 /// How many rows have the same `keys`.
 fn count(keys: Vec<Expr>) -> WindowCall {
-    call("count_star", Vec::new(), keys, DataType::BigInt)
+    WindowCall::plain("count_star", Vec::new(), keys, DataType::BigInt)
 }
 
 /// A row's place in an order; rows that tie have the first of their places.
 pub(super) fn rank(order_by: Vec<SortKey>) -> WindowCall {
-    WindowCall { order_by, ..call("rank", Vec::new(), Vec::new(), DataType::BigInt) }
-}
-
-/// A window function over whole partitions, unless it is given an order.
-pub(super) fn call(name: &str, arguments: Vec<Expr>, partition_by: Vec<Expr>, data_type: DataType) -> WindowCall {
-    WindowCall {
-        name: name.into(),
-        arguments,
-        distinct: false,
-        ignore_nulls: false,
-        filter: None,
-        argument_order: Vec::new(),
-        partition_by,
-        order_by: Vec::new(),
-        frame: Frame {
-            unit: FrameUnit::Range,
-            start: FrameBound::UnboundedPreceding,
-            end: FrameBound::CurrentRow,
-            exclude: FrameExclude::NoOthers,
-        },
-        data_type,
-    }
+    WindowCall { order_by, ..WindowCall::plain("rank", Vec::new(), Vec::new(), DataType::BigInt) }
 }

@@ -18,7 +18,9 @@ use super::construct::{
 };
 use super::{Derivation, NotIncremental, OWN, Refill, Term, guards, weight_at};
 use crate::plan::expr::{Argument, CaseBranch, Comparison, Expr, FunctionCall, SortKey};
-use crate::plan::rel::{Column, Limit, LimitCount, Project, Rel, Scan, Sort, State, TableKind, Unnest, Window};
+use crate::plan::rel::{
+    Column, Limit, LimitCount, Project, Rel, Scan, Sort, State, TableKind, Unnest, Window, WindowCall,
+};
 use crate::plan::ties::{self, Tie};
 use crate::plan::types::DataType;
 
@@ -133,7 +135,7 @@ fn lost(view: &Rel, changed: &Rel, first: &FirstRows<'_>) -> Rel {
         otherwise: Box::new(null(DataType::BigInt)),
         data_type: DataType::BigInt,
     };
-    let bound = guards::call("max", vec![of_last], Vec::new(), DataType::BigInt);
+    let bound = WindowCall::plain("max", vec![of_last], Vec::new(), DataType::BigInt);
     let bounded = Rel::Window(Window { input: Box::new(ranked), functions: vec![bound] });
     let bound = Expr::column(width + 2, DataType::BigInt);
     let before =

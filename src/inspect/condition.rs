@@ -1,7 +1,7 @@
 //! Whether a view can be refreshed as it stands: what the next sync would stumble over. Reads metadata, and of a table
 //! that someone else wrote to what was written.
 
-use crate::lake::{TableIdentity, Transaction};
+use crate::lake::{LastChanges, TableIdentity, Transaction};
 use crate::sync::damage::{self, Damage};
 use crate::sync::temporary::Temporary;
 use crate::sync::window::{Window, changes_since, window};
@@ -40,9 +40,10 @@ pub(crate) fn condition(transaction: &Transaction<'_>, view: &View) -> Result<Co
         Err(error) => return Err(error.into()),
     };
     let table = registry::table(transaction, view, &state)?;
-    let trouble = match damage_of(transaction, view, &state, table.as_ref())? {
+    let changes = changes_since(transaction, &state)?;
+    let trouble = match damage_of(transaction, view, &state, table.as_ref(), &changes)? {
         Some(damage) => Some(damage.error(&view.name)),
-        None => sources_trouble(transaction, view, &state)?,
+        None => sources_trouble(transaction, view, &state, &changes)?,
     };
     Ok(Condition { state: Some(state), table, trouble })
 }
@@ -52,15 +53,15 @@ fn damage_of(
     view: &View,
     state: &ViewState,
     table: Option<&TableIdentity>,
+    changes: &LastChanges,
 ) -> Result<Option<Damage>, SyncError> {
     if let Some(damage) = damage::of_state(transaction, AUTHOR, state)? {
         return Ok(Some(damage));
     }
     let temporary = Temporary::default();
-    let changes = changes_since(transaction, state)?;
-    let mut damage = damage::of_table(transaction, view, state, table, &changes, &temporary)?;
+    let mut damage = damage::of_table(transaction, view, state, table, changes, &temporary)?;
     if damage.is_none() {
-        damage = damage::of_accumulators(transaction, view, state, &changes, &temporary)?;
+        damage = damage::of_accumulators(transaction, view, state, changes, &temporary)?;
     }
     temporary.clear(transaction)?;
     Ok(damage)
@@ -71,11 +72,11 @@ fn sources_trouble(
     transaction: &Transaction<'_>,
     view: &View,
     state: &ViewState,
+    changes: &LastChanges,
 ) -> Result<Option<SyncError>, SyncError> {
-    let changes = changes_since(transaction, state)?;
     let mut windows: Vec<Window> = Vec::new();
     for source in &state.sources {
-        match window(transaction, &view.name, source, transaction.snapshot(), &changes) {
+        match window(transaction, &view.name, source, transaction.snapshot(), changes) {
             Ok(window) => windows.push(window),
             Err(error @ (SyncError::SourceDropped { .. } | SyncError::ColumnDropped { .. })) => return Ok(Some(error)),
             Err(error) => return Err(error),

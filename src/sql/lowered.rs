@@ -12,8 +12,8 @@ use crate::plan::expr::{
 };
 use crate::plan::pushdown;
 use crate::plan::rel::{
-    Aggregate, AggregateCall, Column, Cte, CteRef, DependentJoin, Distinct, Filter, Frame, FrameBound, FrameExclude,
-    FrameUnit, Join, JoinCondition, JoinKind, Limit, LimitCount, Materialize, Project, Rel, Values, Window, WindowCall,
+    Aggregate, AggregateCall, Column, Cte, CteRef, DependentJoin, Distinct, Filter, Join, JoinCondition, JoinKind,
+    Limit, LimitCount, Materialize, Project, Rel, Values, Window, WindowCall,
 };
 use crate::plan::types::DataType;
 
@@ -225,7 +225,10 @@ fn single_per_key(left: Rel, right: Rel, join: &Join) -> Rel {
 /// A scalar subquery under any conditions: the left rows are numbered, and the matches of each are counted.
 fn single(left: Rel, right: Rel, join: &Join) -> Rel {
     let width = left.columns().len();
-    let left = Rel::Window(Window { input: Box::new(left), functions: vec![window("row_number", Vec::new())] });
+    let left = Rel::Window(Window {
+        input: Box::new(left),
+        functions: vec![WindowCall::plain("row_number", Vec::new(), Vec::new(), DataType::BigInt)],
+    });
     let beside = |index: usize| if index < width { index } else { index + 1 };
     let joined = Rel::Join(Join {
         kind: JoinKind::Left,
@@ -243,7 +246,10 @@ fn single(left: Rel, right: Rel, join: &Join) -> Rel {
 /// The rows of `rel`, or DuckDB's error where several have the same `keys`.
 fn at_most_one(rel: Rel, keys: Vec<Expr>) -> Rel {
     let columns = rel.columns();
-    let counted = Rel::Window(Window { input: Box::new(rel), functions: vec![window("count", keys)] });
+    let counted = Rel::Window(Window {
+        input: Box::new(rel),
+        functions: vec![WindowCall::plain("count", Vec::new(), keys, DataType::BigInt)],
+    });
     let one = constant(Some(Constant::Integer("1".to_owned())), DataType::BigInt);
     let condition = compare(Comparison::Greater, Expr::column(columns.len(), DataType::BigInt), one);
     let message = "More than one row returned by a subquery used as an expression - \
@@ -266,26 +272,6 @@ fn at_most_one(rel: Rel, keys: Vec<Expr>) -> Rel {
     let exprs = columns.into_iter().enumerate();
     let exprs = exprs.map(|(index, column)| (column.name, Expr::column(index, column.data_type))).collect();
     Rel::Project(Project { input: Box::new(guarded), exprs })
-}
-
-fn window(name: &str, partition_by: Vec<Expr>) -> WindowCall {
-    WindowCall {
-        name: name.to_owned(),
-        arguments: Vec::new(),
-        distinct: false,
-        ignore_nulls: false,
-        filter: None,
-        argument_order: Vec::new(),
-        partition_by,
-        order_by: Vec::new(),
-        frame: Frame {
-            unit: FrameUnit::Range,
-            start: FrameBound::UnboundedPreceding,
-            end: FrameBound::CurrentRow,
-            exclude: FrameExclude::NoOthers,
-        },
-        data_type: DataType::BigInt,
-    }
 }
 
 fn call(name: &str, arguments: Vec<Expr>, data_type: DataType) -> AggregateCall {

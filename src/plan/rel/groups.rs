@@ -72,6 +72,29 @@ pub struct WindowCall {
     pub data_type: DataType,
 }
 
+impl WindowCall {
+    /// A window function in its plainest form: over whole partitions, unless it is given an order.
+    pub fn plain(name: &str, arguments: Vec<Expr>, partition_by: Vec<Expr>, data_type: DataType) -> WindowCall {
+        WindowCall {
+            name: name.into(),
+            arguments,
+            distinct: false,
+            ignore_nulls: false,
+            filter: None,
+            argument_order: Vec::new(),
+            partition_by,
+            order_by: Vec::new(),
+            frame: Frame {
+                unit: FrameUnit::Range,
+                start: FrameBound::UnboundedPreceding,
+                end: FrameBound::CurrentRow,
+                exclude: FrameExclude::NoOthers,
+            },
+            data_type,
+        }
+    }
+}
+
 /// A window frame.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
