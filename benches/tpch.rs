@@ -6,7 +6,7 @@
 //!
 //! `TPCH_SCALE` (default 1), `TPCH_ROUNDS` (default 5), `TPCH_CHANGE` (orders changed per thousand, default 1; half of
 //! them are deleted with their lines, as many are inserted), `TPCH_WHERE` (`scattered` deletes, the default, or `recent`
-//! ones). The loaded lake is kept under `target/` for the next run. Numbers are ratios on one machine in one run, and no
+//! ones), `TPCH_STRATEGY` (`auto`, the default, `incremental`, `recompute` or `full`). The loaded lake is kept under `target/` for the next run. Numbers are ratios on one machine in one run, and no
 //! test depends on them.
 
 #![allow(clippy::print_stdout, reason = "a benchmark's results go to stdout")]
@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use ducklake_ivm::lake::{Lake, LakeOptions};
 use ducklake_ivm::sync::{Event, SyncOptions, ViewReport, sync};
-use ducklake_ivm::view::{Creation, ViewName, create, drop_view};
+use ducklake_ivm::view::{Creation, Strategy, ViewName, create, drop_view};
 
 /// Name and definition of each view.
 const VIEWS: &[(&str, &str)] = &[
@@ -206,7 +206,13 @@ fn one_sync(lake: &Lake) -> Result<(ViewReport, Cost), Failure> {
 
 fn measure(lake: &Lake, name: &str, sql: &str, rounds: Range<usize>, changes: Changes) -> Result<(), Failure> {
     let view = ViewName::new("main", name);
-    create(lake, &Creation::new(view.clone(), sql))?;
+    let strategy = match std::env::var("TPCH_STRATEGY").as_deref() {
+        Ok("incremental") => Strategy::Incremental,
+        Ok("recompute") => Strategy::Recompute,
+        Ok("full") => Strategy::Full,
+        _ => Strategy::Auto,
+    };
+    create(lake, &Creation { strategy, ..Creation::new(view.clone(), sql) })?;
     let (mut syncs, mut fulls, mut noops) = (Vec::new(), Vec::new(), Vec::new());
     for round in rounds {
         change(lake, round, changes)?;

@@ -55,6 +55,7 @@ pub mod sign;
 pub mod top;
 pub mod union_all;
 pub mod unnest;
+pub(crate) mod work;
 
 use std::collections::BTreeMap;
 
@@ -106,6 +107,11 @@ impl Changes {
     /// Records how large `source` is.
     pub fn set_size(&mut self, source: Source, size: Size) {
         self.sizes.insert(source, size);
+    }
+
+    /// How large `source` is; of one that nothing is known of, nothing.
+    fn size(&self, source: &Source) -> Size {
+        self.sizes.get(source).copied().unwrap_or(Size { rows: 0, changed: 0 })
     }
 
     /// The rows of the largest table below `rel`, as far as is known.

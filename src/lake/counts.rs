@@ -1,7 +1,7 @@
 //! How many rows tables have at snapshots, without opening their files where the metadata tells.
 
 use super::{
-    LakeError, SnapshotId, TableId, TableIdentity, Transaction, Value,
+    LakeError, SnapshotId, TableId, TableIdentity, TableWindow, Transaction, Value,
     catalog::{live, unexpected_row},
     text::{identifier, literals, numbers},
 };
@@ -170,6 +170,49 @@ impl Transaction<'_> {
             *counts.entry((TableId(table.as_u64()?), SnapshotId(at.as_u64()?))).or_default() += count.as_u64()?;
         }
         Ok(counts)
+    }
+
+    /// How many rows the data files hold of which rows went in a window; to read what went, these files have to be passed
+    /// over. Files that were only rewritten are not among them. A delete file that takes in the deletes of older ones is
+    /// dated back to the first of them, so that only its id tells that it is of the window.
+    pub fn rows_in_files_with_deletes(&self, windows: &[TableWindow]) -> Result<BTreeMap<TableId, u64>, LakeError> {
+        let mut found = BTreeMap::new();
+        if windows.is_empty() {
+            return Ok(found);
+        }
+        let metadata = self.metadata();
+        let mut deleted = vec![format!(
+            "SELECT e.data_file_id FROM {metadata}.ducklake_delete_file e JOIN v ON e.table_id = v.id \
+             JOIN {metadata}.ducklake_snapshot s ON s.snapshot_id = v.p \
+             WHERE e.delete_file_id >= s.next_file_id AND e.begin_snapshot <= v.q"
+        )];
+        let mut values = Vec::new();
+        for TableWindow { table, from, to } in windows {
+            let rewrites = self.rewrites(TableWindow { table: *table, from: *from, to: *to })?;
+            let rewrites: Vec<String> = rewrites.iter().map(ToString::to_string).collect();
+            values.push(format!("({table}, {from}, {to}, [{}]::BIGINT[])", rewrites.join(", ")));
+            deleted.extend(self.inlined_stores(*table)?.deletes.map(|deletes| {
+                format!(
+                    "SELECT file_id FROM {metadata}.{} WHERE begin_snapshot > {from} AND begin_snapshot <= {to}",
+                    identifier(&deletes)
+                )
+            }));
+        }
+        let rows = self.query(&format!(
+            "WITH v(id, p, q, rewrites) AS (VALUES {}), d(id) AS ({}) \
+             SELECT f.table_id::BIGINT, sum(f.record_count)::HUGEINT FROM {metadata}.ducklake_data_file f \
+             JOIN v ON f.table_id = v.id WHERE {} \
+             AND (f.end_snapshot <= v.q AND NOT list_contains(v.rewrites, f.end_snapshot::BIGINT) \
+             OR f.data_file_id IN (FROM d)) GROUP BY 1 ORDER BY 1",
+            values.join(", "),
+            deleted.join(" UNION ALL "),
+            live("f", "v.p")
+        ))?;
+        for row in &rows.rows {
+            let [table, count] = row.as_slice() else { return Err(unexpected_row()) };
+            found.insert(TableId(table.as_u64()?), count.optional(Value::as_u64)?.unwrap_or_default());
+        }
+        Ok(found)
     }
 
     /// Where the catalog itself keeps rows and deletes of tables.

@@ -1,13 +1,13 @@
 //! Which way a view is brought up to date. Results never depend on the choice; the report gives the reason.
 
 use super::SyncError;
-use super::incremental::NetChanges;
 use super::refresh::Request;
 use super::window::Window;
-use crate::delta::DeltaPlan;
-use crate::lake::{TableId, Transaction};
-use crate::plan::facts::Source;
-use crate::view::{Strategy, View};
+use crate::delta::work::{JOINED, Sizes};
+use crate::delta::{Change, Changes, DeltaPlan, Size, derive};
+use crate::lake::{TableId, TableWindow, Transaction};
+use crate::plan::Rel;
+use crate::view::{Accumulated, Meaning, Strategy, View};
 
 /// The way chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,31 +86,89 @@ pub(crate) fn choose(
 /// Work below this many rows is never worth the question.
 const SMALL: u64 = 100_000;
 
-/// What it costs to join a row or to compare it with the view's, where passing over one in a scan costs 1.
-const JOINED: u64 = 5;
+/// What the refreshes from changes and from the query are taken to cost ([`crate::delta::work`]).
+pub(crate) struct Weighing<'a> {
+    catalog: &'a str,
+    windows: &'a [Window],
+    query: &'a Rel,
+    kept: &'a Accumulated,
+    /// Rows of the view.
+    view: u64,
+    /// What it costs to read the changes.
+    reading: u64,
+}
 
-/// Would the terms cost more than the query itself? A term passes over the other legs and joins the rows of its delta;
-/// the query joins all rows of all legs, and its result is compared with the view's rows.
-pub(crate) fn dearer_than_recompute(
-    catalog: &str,
-    windows: &[Window],
-    net: &NetChanges,
-    plan: &DeltaPlan,
-    view_rows: u64,
-) -> Option<String> {
-    let rows = |source: &Source| {
-        let window = windows.iter().find(|window| window.key(catalog) == *source);
-        window.map_or(0, |window| window.source.rows)
-    };
-    let terms = plan.account();
-    let legs: u64 = terms.iter().flat_map(|term| &term.leg.sources).map(rows).sum();
-    let passed: u64 = terms.iter().flat_map(|term| plan.reads(term)).map(|(source, _)| rows(&source)).sum();
-    let joined: u64 = terms.iter().flat_map(|term| plan.deltas(term)).map(|source| net.rows_of(&source)).sum();
-    let matched = if plan.append_only() { 0 } else { view_rows };
-    let incremental = passed + JOINED * joined + matched;
-    let recompute = JOINED * (legs + view_rows);
-    (recompute > SMALL && incremental > recompute)
-        .then(|| format!("estimated work: {incremental} for the changes, {recompute} for the query"))
+impl<'a> Weighing<'a> {
+    /// Of a view of so many `rows`, if there is a choice and it matters. The changes of the tables in `whole` are the
+    /// difference of their two ends.
+    pub(crate) fn new(
+        transaction: &'a Transaction<'_>,
+        view: &View,
+        windows: &'a [Window],
+        whole: &[TableId],
+        (meaning, kept): (&'a Meaning, &'a Accumulated),
+        rows: u64,
+    ) -> Result<Option<Weighing<'a>>, SyncError> {
+        let Some(query) = meaning.rel.as_ref().filter(|_| view.strategy == Strategy::Auto) else { return Ok(None) };
+        let catalog = transaction.alias();
+        let mut weighing = Weighing { catalog, windows, query, kept, view: rows, reading: 0 };
+        if weighing.of_query(&weighing.least()) <= SMALL {
+            return Ok(None);
+        }
+        let spans: Vec<TableWindow> = windows.iter().filter_map(Window::span).collect();
+        let passed = transaction.rows_in_files_with_deletes(&spans)?;
+        weighing.reading = windows
+            .iter()
+            .filter(|window| window.changed)
+            .map(|window| {
+                let table = window.source.table;
+                if whole.contains(&table) {
+                    2 * JOINED * window.source.rows
+                } else {
+                    // The rows are found by file and position, which are two more columns to read.
+                    passed.get(&table).map_or(0, |rows| rows + rows / 2)
+                }
+            })
+            .sum();
+        Ok(Some(weighing))
+    }
+
+    /// Would the least that can have changed cost more than the query? Asked before the changes are read.
+    pub(crate) fn dearer_to_begin_with(&self) -> Option<String> {
+        let changes = self.least();
+        let plan = derive(&self.kept.rel, &self.kept.accumulators, &changes).ok()?;
+        self.compared(self.reading, &plan, &changes)
+    }
+
+    /// Does the delta cost more than the query, now that the changes have been read?
+    pub(crate) fn dearer(&self, plan: &DeltaPlan, changes: &Changes) -> Option<String> {
+        self.compared(0, plan, changes)
+    }
+
+    fn compared(&self, reading: u64, plan: &DeltaPlan, changes: &Changes) -> Option<String> {
+        let sizes = Sizes { changes, view: self.view };
+        let delta = reading.saturating_add(sizes.of_delta(plan));
+        let query = self.of_query(changes);
+        (delta > query)
+            .then(|| format!("the changes would cost more than the query: about {delta} rows to read against {query}"))
+    }
+
+    fn of_query(&self, changes: &Changes) -> u64 {
+        Sizes { changes, view: self.view }.of_query(self.query)
+    }
+
+    /// Each changed table by the rows that it gained or lost.
+    fn least(&self) -> Changes {
+        let mut changes = Changes::default();
+        for window in self.windows {
+            let source = window.key(self.catalog);
+            if window.changed {
+                changes.set(source.clone(), Change::Mixed);
+            }
+            changes.set_size(source, Size { rows: window.source.rows, changed: u64::from(window.changed) });
+        }
+        changes
+    }
 }
 
 /// Is it cheaper to replace all rows than to find the `deleted` ones among `rows`?

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::choice::{self, Choice};
-use super::incremental::{NetChanges, stage_net_changes};
+use super::choice::{self, Choice, Weighing};
+use super::incremental::stage_net_changes;
 use super::refresh::Request;
 use super::report::Method;
 use super::temporary::Temporary;
 use super::window::Window;
 use super::{Event, Progress, SyncError};
 use crate::delta::{Change, DeltaPlan, derive};
-use crate::lake::{SnapshotId, Transaction};
-use crate::view::{Accumulated, Meaning, Strategy, View};
+use crate::lake::{SnapshotId, TableId, Transaction};
+use crate::view::{Accumulated, Meaning, View};
 
 /// What a refresh would do.
 #[derive(Debug)]
@@ -23,6 +23,13 @@ pub(crate) struct Forecast {
     /// The delta, for a view that has one: over the net changes where they were read, else over every table that may
     /// have changed.
     pub delta: Result<DeltaPlan, String>,
+}
+
+impl Forecast {
+    fn of_other_layout() -> Forecast {
+        let reason = super::OTHER_LAYOUT.to_owned();
+        Forecast { method: Method::Recompute, reason: Some(reason.clone()), delta: Err(reason) }
+    }
 }
 
 /// Finds out how `view`, which holds `rows` rows, would be refreshed over `windows`.
@@ -50,20 +57,16 @@ pub(crate) fn forecast(
         windows.iter().filter(|window| window.changed).map(|window| (window.key(transaction.alias()), Change::Mixed))
     };
     let (method, reason) = match choice {
-        Choice::Incremental { .. } if meaning.kept(view)?.is_none() => {
-            (Method::Recompute, Some(super::OTHER_LAYOUT.to_owned()))
-        }
         Choice::Noop => (Method::Noop, None),
         Choice::Recompute { reason } => (Method::Recompute, reason),
         Choice::Full { reason } => (Method::Full, reason),
         Choice::Incremental { whole } => {
-            let tables: Vec<_> = windows.iter().map(|window| window.source.table).collect();
-            transaction.read_all_files_of_late_buckets(&tables)?;
-            let is_whole = |window: &Window| whole.contains(&window.source.table);
-            let name = view.name.to_string();
-            let progress = Progress { view: &name, observer: &|_: &Event<'_>| {} };
-            let net = stage_net_changes(transaction, windows, &is_whole, temporary, &progress)?;
-            return over_net_changes(transaction, view, rows, meaning.kept(view)?, windows, &net);
+            let Some(kept) = meaning.kept(view)? else { return Ok(Forecast::of_other_layout()) };
+            let weighing = Weighing::new(transaction, view, windows, &whole, (meaning, kept), rows)?;
+            match weighing.as_ref().and_then(Weighing::dearer_to_begin_with) {
+                Some(reason) => (Method::Recompute, Some(reason)),
+                None => return over_net_changes(transaction, view, kept, windows, &whole, weighing, temporary),
+            }
         }
     };
     let delta = match (&view.class.obstacle, &meaning.rel, &meaning.kept) {
@@ -77,25 +80,25 @@ pub(crate) fn forecast(
     Ok(Forecast { method, reason, delta })
 }
 
+/// The forecast for a view that is refreshed from its changes, unless they turn out to be none or too many.
 fn over_net_changes(
     transaction: &Transaction<'_>,
     view: &View,
-    rows: u64,
-    kept: Option<&Accumulated>,
+    kept: &Accumulated,
     windows: &[Window],
-    net: &NetChanges,
+    whole: &[TableId],
+    weighing: Option<Weighing<'_>>,
+    temporary: &Temporary,
 ) -> Result<Forecast, SyncError> {
-    let Some(kept) = kept else {
-        let reason = super::OTHER_LAYOUT.to_owned();
-        return Err(SyncError::NotIncremental { view: view.name.clone(), reason });
-    };
+    let tables: Vec<_> = windows.iter().map(|window| window.source.table).collect();
+    transaction.read_all_files_of_late_buckets(&tables)?;
+    let is_whole = |window: &Window| whole.contains(&window.source.table);
+    let name = view.name.to_string();
+    let progress = Progress { view: &name, observer: &|_: &Event<'_>| {} };
+    let net = stage_net_changes(transaction, windows, &is_whole, temporary, &progress)?;
     let delta = derive(&kept.rel, &kept.accumulators, &net.changes)
         .map_err(|none| SyncError::NotIncremental { view: view.name.clone(), reason: none.to_string() })?;
-    let dearer = if view.strategy == Strategy::Auto {
-        choice::dearer_than_recompute(transaction.alias(), windows, net, &delta, rows)
-    } else {
-        None
-    };
+    let dearer = weighing.and_then(|weighing| weighing.dearer(&delta, &net.changes));
     let (method, reason) = match dearer {
         _ if net.rows() == 0 => (Method::Noop, Some(super::NOTHING_USED.to_owned())),
         Some(reason) => (Method::Recompute, Some(reason)),

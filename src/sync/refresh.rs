@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::accumulators::AccumulatorWrites;
 use super::apply::{self, StagedDelta, Target};
-use super::choice::{self, Choice};
+use super::choice::{self, Choice, Weighing};
 use super::damage::{self, Damage};
 use super::event::Step;
 use super::failpoint::pass;
@@ -18,7 +18,7 @@ use super::{Progress, SyncError};
 use crate::delta::derive;
 use crate::lake::{Lake, LakeError, SnapshotId, TableId, TableIdentity, Transaction, identifier};
 use crate::view::{
-    AUTHOR, Meaning, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewColumn, ViewError, ViewId, ViewName,
+    AUTHOR, Meaning, RefreshRecord, SourceState, SourceWindow, View, ViewColumn, ViewError, ViewId, ViewName,
     ViewState, meaning_of, registry, resolve,
 };
 
@@ -226,6 +226,11 @@ impl<'a> Refresh<'a> {
         let Some(kept) = meaning.kept(&self.view)? else {
             return self.recompute_as(&meaning, Some(super::OTHER_LAYOUT.to_owned()), Method::Recompute);
         };
+        let rows = self.state.rows;
+        let weighing = Weighing::new(self.transaction, &self.view, &self.windows, whole, (&meaning, kept), rows)?;
+        if let Some(reason) = weighing.as_ref().and_then(Weighing::dearer_to_begin_with) {
+            return self.recompute_as(&meaning, Some(reason), Method::Recompute);
+        }
         let clock = Instant::now();
         let is_whole = |window: &Window| whole.contains(&window.source.table);
         let net: NetChanges =
@@ -241,10 +246,7 @@ impl<'a> Refresh<'a> {
         let clock = Instant::now();
         let plan = derive(&kept.rel, &kept.accumulators, &net.changes)
             .map_err(|none| SyncError::NotIncremental { view: self.view.name.clone(), reason: none.to_string() })?;
-        if self.view.strategy == Strategy::Auto
-            && let Some(reason) =
-                choice::dearer_than_recompute(self.transaction.alias(), &self.windows, &net, &plan, self.state.rows)
-        {
+        if let Some(reason) = weighing.and_then(|weighing| weighing.dearer(&plan, &net.changes)) {
             return self.recompute_as(&meaning, Some(reason), Method::Recompute);
         }
         let target = self.target_table();
