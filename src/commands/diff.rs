@@ -81,14 +81,14 @@ impl Diff {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Failure> {
         let range: Range = self.range.parse().map_err(crate::inspect::InspectError::from)?;
         let tables = super::names::parse(&self.tables)?;
-        let lake = session.open(Access::ReadOnly)?;
+        let lake = if self.check { session.open_for_files()? } else { session.open(Access::ReadOnly)? };
         if self.face.rows {
             return self.rows(session, &lake, &range, tables);
         }
         if self.face.files {
             let ((from, to), mut found) = files::of_range(&lake, &range, &tables)?;
             if self.check {
-                files::check(&lake, &mut found)?;
+                files::check(&lake, &mut found, &|| session.interrupts.signal().is_some())?;
             }
             let is_wrong = |file: &ChangedFile| file.found.as_ref().is_some_and(|found| found != "ok");
             let wrong = found.iter().any(is_wrong);

@@ -120,6 +120,8 @@ fn exit_of(error: &LakeError) -> Exit {
         | LakeError::Disconnected { .. }
         | LakeError::Locked { .. }
         | LakeError::CatalogVersion { .. }
+        | LakeError::Store { .. }
+        | LakeError::Refused { .. }
         | LakeError::MissingExtension { .. } => Exit::Lake,
         LakeError::NoSnapshot { .. } | LakeError::Parse { .. } => Exit::Usage,
         _ => Exit::ViewFailed,

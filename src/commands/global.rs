@@ -8,7 +8,7 @@ use super::configuration::{Configuration, FILE_NAME};
 use super::failure::Failure;
 use super::interrupts::{Attached, Interrupts};
 use super::output::{Format, Output, Verbosity};
-use crate::lake::{Access, Lake, LakeOptions};
+use crate::lake::{Access, Lake, LakeOptions, Secrets};
 
 /// The options of every command.
 #[derive(Args)]
@@ -98,6 +98,11 @@ impl Session {
         // A catalog that is attached to be read only cannot be migrated.
         let access = if options.migrate { Access::ReadWrite } else { access };
         self.open_with(&LakeOptions { access, ..options })
+    }
+
+    /// Opens the lake to read it and to ask the store for its files.
+    pub(super) fn open_for_files(&self) -> Result<OpenLake<'_>, Failure> {
+        self.open_with(&LakeOptions { access: Access::ReadOnly, secrets: Secrets::Revealed, ..self.options()? })
     }
 
     /// Opens the lake of `options`.

@@ -8,6 +8,7 @@ use super::InspectError;
 use super::files::{FileTotals, files};
 use super::log::is_maintenance;
 use super::revision::Range;
+use super::row_counts::RowCounts;
 use super::tables::{End, Ends, Staged, unknown};
 use crate::lake::{Lake, SnapshotId, TableId, Transaction};
 use crate::sync::temporary::Temporary;
@@ -94,8 +95,9 @@ pub(super) fn touched(
     let (from, to) = range.resolve(transaction)?;
     let snapshots = transaction.snapshots(SnapshotId(from.0 + 1)..=to)?;
     let mut maintenance = Vec::new();
+    let rows = RowCounts::new(transaction);
     for snapshot in &snapshots {
-        if is_maintenance(transaction, snapshot)? {
+        if is_maintenance(&rows, snapshot)? {
             maintenance.push(snapshot.id);
         }
     }

@@ -117,31 +117,12 @@ pub fn files(
     transaction.query(&sql)?.rows.iter().map(file).collect()
 }
 
-/// How many files of a disk are asked for at once.
-const AT_ONCE: usize = 16;
-
-/// Asks the disk or the object store for each file that came. Those that went may have been cleaned up.
-pub fn check(lake: &Lake, files: &mut [ChangedFile]) -> Result<(), LakeError> {
-    let (far, near): (Vec<_>, Vec<_>) =
-        files.iter_mut().filter(|file| file.change == "added").partition(|file| file.path.contains("://"));
-    let mut near = near;
-    let part = near.len().div_ceil(AT_ONCE).max(1);
-    std::thread::scope(|scope| {
-        for files in near.chunks_mut(part) {
-            scope.spawn(|| {
-                for file in files {
-                    let size = std::fs::metadata(&file.path).map(|found| found.len());
-                    file.found = Some(verdict(size.ok(), file.bytes));
-                }
-            });
-        }
-    });
-    for file in far {
-        let size = match lake.query_value(&format!("SELECT size::BIGINT FROM read_blob({})", literal(&file.path))) {
-            Ok(size) => Some(size.as_u64()?),
-            Err(LakeError::VanishedFile { .. }) => None,
-            Err(error) => return Err(error),
-        };
+/// Asks the disk or the object store for each file that came. Those that went may have been cleaned up. Gives up once
+/// `unwanted` says so.
+pub fn check(lake: &Lake, files: &mut [ChangedFile], unwanted: &dyn Fn() -> bool) -> Result<(), LakeError> {
+    let mut came: Vec<&mut ChangedFile> = files.iter_mut().filter(|file| file.change == "added").collect();
+    let paths: Vec<String> = came.iter().map(|file| file.path.clone()).collect();
+    for (file, size) in came.iter_mut().zip(lake.file_sizes(&paths, unwanted)?) {
         file.found = Some(verdict(size, file.bytes));
     }
     Ok(())

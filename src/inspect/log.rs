@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::InspectError;
-use super::tables::{Ends, unknown};
-use crate::lake::{Lake, LakeError, Snapshot, SnapshotId, TableId, Transaction, literal};
-use crate::sync::temporary::Temporary;
+use super::row_counts::{RowCounts, Rows, Touch};
+use super::tables::unknown;
+use crate::lake::{Lake, LakeError, Snapshot, SnapshotId, TableId, TableWindow, Transaction, literal};
 use crate::view::{AUTHOR, ViewError, ViewName, registry};
 
 /// Which commits are wanted.
@@ -86,16 +86,16 @@ pub fn log(lake: &Lake, options: &LogOptions) -> Result<Vec<LoggedSnapshot>, Ins
         let known = registry::views(&transaction)?.into_iter().map(|view| view.name).collect();
         return Err(ViewError::Unknown { view: view.clone(), known }.into());
     }
-    let mut found = Vec::new();
+    let mut chosen = Vec::new();
     for snapshot in transaction.snapshots(oldest..=transaction.snapshot())?.into_iter().rev() {
-        if found.len() as u64 >= options.limit {
+        if chosen.len() as u64 >= options.limit {
             break;
         }
-        let changes = snapshot.changes_made.clone();
-        let tokens = tokens(&changes);
         let is_touched = |births: &BTreeMap<u64, SnapshotId>| {
             births.values().any(|birth| *birth == snapshot.id)
-                || tokens.iter().any(|token| token.id().is_some_and(|id| births.contains_key(&id)))
+                || tokens(&snapshot.changes_made)
+                    .iter()
+                    .any(|token| token.id().is_some_and(|id| births.contains_key(&id)))
         };
         if table.as_ref().is_some_and(|births| !is_touched(births)) {
             continue;
@@ -106,9 +106,15 @@ pub fn log(lake: &Lake, options: &LogOptions) -> Result<Vec<LoggedSnapshot>, Ins
         if options.view.as_ref().is_some_and(|view| !wanted(view)) {
             continue;
         }
-        found.push(logged(&transaction, snapshot, &tokens, refresh.cloned(), options.counts)?);
+        chosen.push(snapshot);
     }
-    Ok(found)
+    let mut rows = RowCounts::new(&transaction);
+    let touched = foreseen(&transaction, &chosen, options.counts.then_some(&mut rows))?;
+    let logged = chosen.into_iter().zip(touched).map(|(snapshot, touched)| {
+        let refresh = refreshes.get(&snapshot.id).cloned();
+        logged(&transaction, snapshot, touched, refresh, &rows, options.counts)
+    });
+    Ok(logged.collect::<Result<_, LakeError>>()?)
 }
 
 /// The refreshes of the history by their commits; none if the lake has no views.
@@ -187,7 +193,7 @@ fn tokens(changes: &str) -> Vec<Token<'_>> {
 }
 
 /// Did a commit only reorganise files? A flush of deletes says that it deletes, so what it did is looked at.
-pub(super) fn is_maintenance(transaction: &Transaction<'_>, snapshot: &Snapshot) -> Result<bool, LakeError> {
+pub(super) fn is_maintenance(rows: &RowCounts<'_>, snapshot: &Snapshot) -> Result<bool, LakeError> {
     let tokens = tokens(&snapshot.changes_made);
     let compacts = |token: &Token<'_>| change_of(token.kind) == Some("compacted");
     if !tokens.iter().any(compacts) {
@@ -196,7 +202,7 @@ pub(super) fn is_maintenance(transaction: &Transaction<'_>, snapshot: &Snapshot)
     for token in tokens.iter().filter(|token| !compacts(token)) {
         let flushed = tokens.iter().any(|other| compacts(other) && other.of == token.of);
         let Some(id) = token.id().filter(|_| flushed && token.kind == "deleted_from_table") else { return Ok(false) };
-        if net_rows(transaction, TableId(id), snapshot.id)? != Some((0, 0, 0)) {
+        if rows.read(TableId(id), snapshot.id)? != Some(Rows::default()) {
             return Ok(false);
         }
     }
@@ -220,34 +226,63 @@ fn change_of(kind: &str) -> Option<&'static str> {
     })
 }
 
-fn logged(
-    transaction: &Transaction<'_>,
-    snapshot: Snapshot,
-    tokens: &[Token<'_>],
-    refresh: Option<LoggedRefresh>,
-    counts: bool,
-) -> Result<LoggedSnapshot, LakeError> {
+/// What a commit did to each of the tables that it touched.
+fn touched(snapshot: &Snapshot, born: &BTreeMap<SnapshotId, Vec<TableId>>) -> BTreeMap<TableId, Touch> {
     const RANK: [&str; 5] = ["compacted", "changed", "altered", "created", "dropped"];
-    let mut touched: BTreeMap<u64, &'static str> = BTreeMap::new();
     let rank = |change: &str| RANK.iter().position(|known| *known == change);
-    for token in tokens {
+    let mut touched: BTreeMap<TableId, Touch> = BTreeMap::new();
+    let tokens = tokens(&snapshot.changes_made);
+    for token in &tokens {
         if let (Some(id), Some(change)) = (token.id(), change_of(token.kind)) {
-            let known = touched.entry(id).or_insert(change);
-            if rank(change) > rank(known) {
-                *known = change;
+            let known = touched.entry(TableId(id)).or_insert(Touch { change, is_plain: true });
+            known.is_plain &= change == "changed";
+            if rank(change) > rank(known.change) {
+                known.change = change;
             }
         }
     }
     if tokens.iter().any(|token| token.kind == "created_table") {
-        for id in born(transaction, snapshot.id)? {
-            touched.insert(id.0, "created");
+        for id in born.get(&snapshot.id).into_iter().flatten() {
+            touched.insert(*id, Touch { change: "created", is_plain: false });
         }
     }
+    touched
+}
+
+/// What the commits did to tables, with whatever will be asked about these read ahead.
+fn foreseen(
+    transaction: &Transaction<'_>,
+    snapshots: &[Snapshot],
+    counts: Option<&mut RowCounts<'_>>,
+) -> Result<Vec<BTreeMap<TableId, Touch>>, LakeError> {
+    let born = born(transaction)?;
+    let all: Vec<_> = snapshots.iter().map(|snapshot| touched(snapshot, &born)).collect();
+    let touches = snapshots.iter().zip(&all);
+    let windows: Vec<(TableWindow, Touch)> = touches
+        .flat_map(|(snapshot, touched)| {
+            let from = SnapshotId(snapshot.id.0.saturating_sub(1));
+            touched.iter().map(move |(table, touch)| (TableWindow { table: *table, from, to: snapshot.id }, *touch))
+        })
+        .collect();
+    transaction.foresee_tables(&windows.iter().map(|(window, _)| *window).collect::<Vec<_>>())?;
+    if let Some(counts) = counts {
+        counts.foresee(&windows)?;
+    }
+    Ok(all)
+}
+
+fn logged(
+    transaction: &Transaction<'_>,
+    snapshot: Snapshot,
+    touched: BTreeMap<TableId, Touch>,
+    refresh: Option<LoggedRefresh>,
+    rows: &RowCounts<'_>,
+    counts: bool,
+) -> Result<LoggedSnapshot, LakeError> {
     let own = snapshot.author.as_deref() == Some(AUTHOR);
-    let maintenance = is_maintenance(transaction, &snapshot)?;
+    let maintenance = is_maintenance(rows, &snapshot)?;
     let mut tables = Vec::new();
-    for (id, change) in touched {
-        let table = TableId(id);
+    for (table, touch) in touched {
         let before = SnapshotId(snapshot.id.0.saturating_sub(1));
         let identity = match transaction.table_by_id(table, snapshot.id)? {
             Some(now) => Some(now),
@@ -257,23 +292,24 @@ fn logged(
         if identity.schema.eq_ignore_ascii_case(registry::SCHEMA) {
             continue;
         }
-        let rows = match (counts, maintenance || change == "compacted") {
+        let rows = match (counts, maintenance || touch.change == "compacted") {
             (false, _) => None,
-            (true, true) => Some((0, 0, 0)),
-            (true, false) => net_rows(transaction, identity.id, snapshot.id)?,
+            (true, true) => Some(Rows::default()),
+            (true, false) => rows.of(table, snapshot.id, touch)?,
         };
-        let change = if maintenance { "compacted" } else { change };
         tables.push(TouchedTable {
             table: format!("{}.{}", identity.schema, identity.name),
-            change,
-            rows_inserted: rows.map(|(inserted, _, _)| inserted),
-            rows_deleted: rows.map(|(_, deleted, _)| deleted),
-            rows_updated: rows.map(|(_, _, updated)| updated),
+            change: if maintenance { "compacted" } else { touch.change },
+            rows_inserted: rows.map(|rows| rows.inserted),
+            rows_deleted: rows.map(|rows| rows.deleted),
+            rows_updated: rows.map(|rows| rows.updated),
         });
     }
     tables.sort_by(|one, other| one.table.cmp(&other.table));
+    let tokens = tokens(&snapshot.changes_made);
     let said = tokens.iter().filter(|token| change_of(token.kind).is_none() && token.kind != "created_table");
     let other = said.filter(|token| !own || !token.of.contains(registry::SCHEMA));
+    let other = other.map(|token| format!("{} {}", token.kind.replace('_', " "), token.names())).collect();
     Ok(LoggedSnapshot {
         snapshot: snapshot.id,
         at: snapshot.time.trim_end_matches("+00").to_owned(),
@@ -281,40 +317,24 @@ fn logged(
         message: snapshot.message,
         maintenance,
         tables,
-        other: other.map(|token| format!("{} {}", token.kind.replace('_', " "), token.names())).collect(),
+        other,
         refresh,
     })
 }
 
-/// The tables that a commit made.
-fn born(transaction: &Transaction<'_>, snapshot: SnapshotId) -> Result<Vec<TableId>, LakeError> {
+/// The tables that each commit made.
+fn born(transaction: &Transaction<'_>) -> Result<BTreeMap<SnapshotId, Vec<TableId>>, LakeError> {
     let metadata = transaction.metadata();
     let rows = transaction.query(&format!(
-        "SELECT table_id FROM {metadata}.ducklake_table GROUP BY table_id HAVING min(begin_snapshot) = {snapshot} ORDER BY 1"
+        "SELECT table_id::BIGINT, min(begin_snapshot)::BIGINT FROM {metadata}.ducklake_table GROUP BY 1 ORDER BY 1"
     ))?;
-    rows.rows.iter().filter_map(|row| row.first()).map(|id| id.as_u64().map(TableId)).collect()
-}
-
-/// How many rows of a table came and went in a commit; `None` where that can no longer be read.
-fn net_rows(
-    transaction: &Transaction<'_>,
-    table: TableId,
-    to: SnapshotId,
-) -> Result<Option<(u64, u64, u64)>, LakeError> {
-    let Some(from) = to.0.checked_sub(1).map(SnapshotId) else { return Ok(None) };
-    if !transaction.snapshot_exists(from)? {
-        return Ok(None);
+    let mut born: BTreeMap<SnapshotId, Vec<TableId>> = BTreeMap::new();
+    for row in &rows.rows {
+        if let [table, birth] = row.as_slice() {
+            born.entry(SnapshotId(birth.as_u64()?)).or_default().push(TableId(table.as_u64()?));
+        }
     }
-    let temporary = Temporary::default();
-    let ends = Ends::of(transaction, table, from, to)?;
-    let found = match ends.stage(transaction, (from, to), &temporary, &|_| true) {
-        Ok(staged) => staged.map(|staged| (staged.inserted, staged.deleted, staged.updated)),
-        // What cannot be trusted is not counted; the log itself goes on.
-        Err(LakeError::UnreadablePast { .. }) => None,
-        Err(error) => return Err(error),
-    };
-    temporary.clear(transaction)?;
-    Ok(found)
+    Ok(born)
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub mod history;
 pub mod impact;
 pub mod log;
 pub mod revision;
+mod row_counts;
 pub mod rows;
 pub mod status;
 mod tables;

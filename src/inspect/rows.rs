@@ -131,6 +131,7 @@ fn table(
     let limit = options.limit.map(|limit| format!(" LIMIT {limit}")).unwrap_or_default();
     transaction
         .execute(&format!("CREATE OR REPLACE TEMP TABLE {} AS {select} ORDER BY {order}{limit}", identifier(&into)))?;
+    transaction.execute(&format!("DROP TABLE IF EXISTS {source}"))?;
     Ok(RowTable { table: name.to_owned(), staged: into, columns, rows })
 }
 

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::condition::condition;
-use crate::lake::{Lake, LakeError, SnapshotId, TableId, TableIdentity, Transaction, Value, identifier, literal};
+use crate::lake::{
+    Expired, Lake, LakeError, SnapshotId, TableId, TableIdentity, Transaction, Value, identifier, literal,
+};
 use crate::sync::SyncError;
 use crate::view::{View, ViewError, ViewName, ViewState, drift, redefinitions, registry};
 
@@ -129,6 +131,8 @@ fn first_change(
 ) -> Result<Option<SnapshotId>, LakeError> {
     let newest = transaction.snapshot();
     let mut first = None;
+    let marks = state.sources.iter().map(|source| (source.table, source.watermark)).collect();
+    let firsts = transaction.first_changes(&marks)?;
     for source in &state.sources {
         if let Some(view) = views.get(&source.table).filter(|_| seen.insert(source.table))
             && let Ok(below) = registry::state(transaction, view)
@@ -136,18 +140,33 @@ fn first_change(
         {
             first = Some(first.map_or(at, |first: SnapshotId| first.min(at)));
         }
-        if !transaction.changed(source.table, source.watermark, newest)? {
-            continue;
+        let changed = match firsts.after(source.table, source.watermark) {
+            Ok(commit) => commit,
+            Err(Expired) => narrowed(transaction, source.table, source.watermark, newest)?,
+        };
+        if let Some(at) = changed {
+            first = Some(first.map_or(at, |first: SnapshotId| first.min(at)));
         }
-        let (mut before, mut at) = (source.watermark, newest);
-        // The window is halved until the snapshot stands alone; the answers come from metadata.
-        while at.0 - before.0 > 1 {
-            let middle = SnapshotId(before.0.midpoint(at.0));
-            if transaction.changed(source.table, before, middle)? { at = middle } else { before = middle }
-        }
-        first = Some(first.map_or(at, |first: SnapshotId| first.min(at)));
     }
     Ok(first)
+}
+
+/// The first snapshot that changed a table, from the states of its files alone: the window is halved until the snapshot
+/// stands alone.
+fn narrowed(
+    transaction: &Transaction<'_>,
+    table: TableId,
+    mut before: SnapshotId,
+    mut at: SnapshotId,
+) -> Result<Option<SnapshotId>, LakeError> {
+    if !transaction.changed(table, before, at)? {
+        return Ok(None);
+    }
+    while at.0 - before.0 > 1 {
+        let middle = SnapshotId(before.0.midpoint(at.0));
+        if transaction.changed(table, before, middle)? { at = middle } else { before = middle }
+    }
+    Ok(Some(at))
 }
 
 /// How old a snapshot is, in milliseconds.

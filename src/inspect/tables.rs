@@ -109,6 +109,8 @@ impl Ends {
         let names = (row_id.as_str(), is_updated.as_str());
         let select = told_apart(&qualified(&raw), &wanted, names, change.inserted > 0 && change.deleted > 0);
         transaction.execute(&format!("CREATE OR REPLACE TEMP TABLE {} AS {select}", identifier(&table)))?;
+        // Of a large change there is no room for more copies than must be.
+        transaction.execute(&format!("DROP TABLE IF EXISTS {}", qualified(&raw)))?;
         let is_updated_name = identifier(&is_updated);
         let counts = transaction.query_one(&format!(
             "SELECT CAST(coalesce(sum({WEIGHT}) FILTER ({WEIGHT} > 0 AND NOT {is_updated_name}), 0) AS BIGINT), \

@@ -86,6 +86,22 @@ pub enum LakeError {
         /// The table that it belongs to, where the catalog tells.
         table: Option<String>,
     },
+    /// The disk or the object store that holds a file does not answer, or not as it should.
+    #[error("the store of {path} cannot be used: {cause}")]
+    Store {
+        /// The file.
+        path: String,
+        /// What it says, without credentials.
+        cause: String,
+    },
+    /// The object store that holds a file refuses the credentials, or they do not allow what was asked for.
+    #[error("the store of {path} refuses the credentials (HTTP {status})")]
+    Refused {
+        /// The file.
+        path: String,
+        /// Its answer.
+        status: u16,
+    },
     /// A snapshot does not exist: never made, or expired.
     #[error("snapshot {snapshot} does not exist")]
     NoSnapshot {
@@ -201,7 +217,7 @@ impl LakeError {
 
     /// Whether nothing more can be done with the lake for now.
     pub fn is_disconnection(&self) -> bool {
-        matches!(self, Self::Disconnected { .. })
+        matches!(self, Self::Disconnected { .. } | Self::Store { .. })
     }
 
     /// Whether somebody asked for the work to stop.
@@ -241,6 +257,13 @@ impl LakeError {
                 "the lake has lost data: bring the whole file back from a copy, or mend the table"
             }
             Self::VanishedFile { .. } => "the lake has lost data: bring the file back from a copy, or mend the table",
+            Self::Store { .. } => {
+                "check that the store can be reached, and the endpoint in its secret; then run it again"
+            }
+            Self::Refused { .. } => {
+                "check the key in the secret of the store, and what it allows; some stores answer like that for a file \
+                 that is not there"
+            }
             Self::NoSnapshot { .. } => "it may have been expired; see the list of snapshots",
             Self::UnreadablePast { .. } => "recompute what depends on it",
             Self::CorruptTable { .. } => {
@@ -277,6 +300,19 @@ impl LakeError {
         Self::from_message(&text_of(error, redactor))
     }
 
+    /// The same error, about a file below `data_path` instead of a URL.
+    pub(super) fn named_below(mut self, data_path: &str) -> Self {
+        if let Self::VanishedFile { file: path, .. }
+        | Self::DamagedFile { file: path, .. }
+        | Self::Store { path, .. }
+        | Self::Refused { path, .. } = &mut self
+            && let Some(known) = below(data_path, path)
+        {
+            *path = known;
+        }
+        self
+    }
+
     /// Makes an error of a message of DuckDB, which begins with its class: `Binder Error: …`.
     pub(super) fn from_message(text: &str) -> Self {
         let (class, message) = text
@@ -284,6 +320,9 @@ impl LakeError {
             .map_or(("", text), |(class, message)| if class.len() <= 40 { (class, message) } else { ("", text) });
         let message = message.trim().to_owned();
         let says = |fragment: &str| text.contains(fragment);
+        if let Some(error) = of_store(&message) {
+            return error;
+        }
         // The rest of such a message is the statement that DuckLake had sent.
         let lost = LOST_CONNECTION.iter().find_map(|marker| text.find(marker));
         if let Some(cause) = lost.and_then(|at| text.get(at..)) {
@@ -351,6 +390,38 @@ impl LakeError {
     }
 }
 
+/// What an object store answered, or that it did not, in the words of DuckDB's client: `HTTP GET error reading '…' in
+/// region '' (HTTP 404 Not Found)`, `Could not connect to server error for HTTP PUT to '…'`.
+fn of_store(message: &str) -> Option<LakeError> {
+    const METHODS: [&str; 5] = ["HTTP GET ", "HTTP HEAD ", "HTTP PUT ", "HTTP POST ", "HTTP DELETE "];
+    let method = METHODS.iter().find(|method| message.contains(*method))?;
+    let url = message.split(['\'', '"']).find(|part| part.starts_with("http://") || part.starts_with("https://"))?;
+    let path = url.to_owned();
+    let status = message.split_once("(HTTP ").and_then(|(_, rest)| rest.get(..3)?.parse::<u16>().ok());
+    let reads = matches!(*method, "HTTP GET " | "HTTP HEAD ");
+    Some(match status {
+        Some(404) if reads => LakeError::VanishedFile { file: path, table: None },
+        // It ends before the place where the catalog says that its footer is.
+        Some(416) if reads => LakeError::DamagedFile { file: path, cause: "it is cut off".to_owned(), table: None },
+        Some(status @ (401 | 403)) => LakeError::Refused { path, status },
+        _ => {
+            let line = message.lines().next().unwrap_or_default();
+            let cause = line.replace(&format!("'{url}'"), "it").replace(&format!("\"{url}\""), "it");
+            LakeError::Store { path, cause }
+        }
+    })
+}
+
+/// A file of a lake by the URL under which it was asked for, as the lake knows it: below its data path.
+fn below(data_path: &str, url: &str) -> Option<String> {
+    let (scheme, place) = data_path.split_once("://")?;
+    let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
+    let (host, rest) = url.split_once("://")?.1.split_once('/')?;
+    let key =
+        if host.starts_with(&format!("{bucket}.")) { rest } else { rest.strip_prefix(bucket)?.strip_prefix('/')? };
+    key.starts_with(prefix).then(|| format!("{scheme}://{bucket}/{key}"))
+}
+
 /// What DuckDB says, without credentials.
 fn text_of(error: &duckdb::Error, redactor: &Redactor) -> String {
     let text = match error {
@@ -390,6 +461,23 @@ mod tests {
         assert_eq!(lost.to_string(), "the lake's catalog cannot be reached: no connection to the server");
         let expired = LakeError::from_message("Invalid Input Error: No snapshot found at version 99");
         assert_eq!(expired.to_string(), "snapshot 99 does not exist");
+    }
+
+    #[test]
+    fn answers_of_a_store_become_kinds_and_name_the_file_of_the_lake() {
+        let of = |text: &str| LakeError::from_message(text).named_below("s3://b/p/").to_string();
+        let get = "HTTP Error: HTTP GET error reading 'http://h:9/b/p/t/x.parquet' in region ''";
+        assert_eq!(of(&format!("{get} (HTTP 404 Not Found)")), "data file s3://b/p/t/x.parquet is missing");
+        let refused = of(&format!("{get} (HTTP 403 Forbidden)\nAuthentication Failure - this is usually"));
+        assert_eq!(refused, "the store of s3://b/p/t/x.parquet refuses the credentials (HTTP 403)");
+        let down = "IO Error: Could not connect to server error for HTTP PUT to 'https://b.h/p/t/x.parquet'";
+        assert!(LakeError::from_message(down).is_disconnection());
+        assert_eq!(
+            of(down),
+            "the store of s3://b/p/t/x.parquet cannot be used: Could not connect to server error for HTTP PUT to it"
+        );
+        assert_eq!(below("s3://b/p/", "http://h/other/p/x"), None);
+        assert_eq!(below("/disk/", "http://h/b/x"), None);
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use super::{
     Lake, LakeError, LakeOptions,
     extensions::Extensions,
-    options::CatalogKind,
+    options::{CatalogKind, Secrets},
     redact::Redactor,
     session::Shared,
     text::{identifier, literal},
 };
-use duckdb::Connection;
+use duckdb::{Config, Connection};
 use std::{
     cell::Cell,
     collections::BTreeSet,
@@ -34,7 +34,7 @@ impl Lake {
         let redactor = Redactor::new(
             options.setup.iter().map(String::as_str).chain([options.uri.as_str()]).chain(options.data_path.as_deref()),
         );
-        let connection = Connection::open_in_memory().map_err(|error| LakeError::from_engine(&error, &redactor))?;
+        let connection = connect(options).map_err(|error| LakeError::from_engine(&error, &redactor))?;
         let extensions = Extensions::new(&connection)?;
         let schema = options.metadata_schema.as_deref().map(|schema| format!(".{}", identifier(schema)));
         let metadata =
@@ -46,6 +46,7 @@ impl Lake {
             extensions,
             redactor,
             pinned_by_attach: options.at.is_some(),
+            secrets: options.secrets,
             _hold: hold,
             attached: OnceLock::new(),
             known_paths: Mutex::default(),
@@ -134,6 +135,15 @@ impl Lake {
         }
         Ok(())
     }
+}
+
+/// A DuckDB in memory.
+fn connect(options: &LakeOptions) -> duckdb::Result<Connection> {
+    if options.secrets == Secrets::Hidden {
+        return Connection::open_in_memory();
+    }
+    // It cannot be set once the instance runs.
+    Connection::open_in_memory_with_flags(Config::default().with("allow_unredacted_secrets", "true")?)
 }
 
 /// The claim of this process on a DuckDB file.

@@ -13,6 +13,16 @@ pub enum Access {
     ReadWrite,
 }
 
+/// Whether SQL of a session can read the values of DuckDB's secrets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Secrets {
+    /// It cannot.
+    #[default]
+    Hidden,
+    /// It can, which [`Lake::file_sizes`](super::Lake::file_sizes) needs; for sessions that run no SQL of a user's.
+    Revealed,
+}
+
 /// How a lake is to be opened. Its `Debug` output holds no credential.
 #[derive(Clone)]
 pub struct LakeOptions {
@@ -44,6 +54,8 @@ pub struct LakeOptions {
     pub threads: Option<u32>,
     /// Statements to run before the lake is attached, such as `CREATE SECRET …`; never printed.
     pub setup: Vec<String>,
+    /// Whether SQL of the session can read the values of DuckDB's secrets.
+    pub secrets: Secrets,
 }
 
 /// The kind of database that holds a lake's catalog.
@@ -76,6 +88,7 @@ impl LakeOptions {
             temp_directory: None,
             threads: None,
             setup: Vec::new(),
+            secrets: Secrets::default(),
         }
     }
 
@@ -170,6 +183,7 @@ impl fmt::Debug for LakeOptions {
             .field("temp_directory", &self.temp_directory)
             .field("threads", &self.threads)
             .field("setup", &format_args!("[{} statements]", self.setup.len()))
+            .field("secrets", &self.secrets)
             .finish()
     }
 }

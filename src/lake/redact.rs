@@ -39,6 +39,15 @@ impl Redactor {
         for text in texts {
             known.extend(credentials(text).into_iter().map(|(start, end)| text[start..end].to_owned()));
         }
+        Self::of(known)
+    }
+
+    /// The same, with more credentials to hide.
+    pub(super) fn with(&self, values: &[&str]) -> Self {
+        Self::of(self.known.iter().map(String::as_str).chain(values.iter().copied()).map(str::to_owned).collect())
+    }
+
+    fn of(mut known: Vec<String>) -> Self {
         // Very short values would hide parts of ordinary words everywhere; in their own place they are still found.
         known.retain(|value| value.len() >= 4);
         known.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
@@ -114,6 +123,8 @@ fn value_after(text: &str, from: usize) -> Option<(usize, usize)> {
     }
     skip_spaces(&mut at);
     match bytes.get(at).copied()? {
+        // `CREATE SECRET "name"`: what stands in double quotes by itself is a name.
+        b'"' if !separated => None,
         quote @ (b'\'' | b'"') => {
             let start = at + 1;
             let mut end = start;
@@ -185,6 +196,10 @@ mod tests {
         assert_eq!(
             redact("CREATE SECRET s (TYPE s3, KEY_ID 'AKIA1', SECRET 'top''secret', REGION 'eu')"),
             "CREATE SECRET s (TYPE s3, KEY_ID '***', SECRET '***', REGION 'eu')"
+        );
+        assert_eq!(
+            redact("CREATE SECRET \"bucket\" (SECRET 'abc') -- \"bucket\""),
+            "CREATE SECRET \"bucket\" (SECRET '***') -- \"bucket\""
         );
         assert_eq!(redact("{\"password\": \"abc\"}"), "{\"password\": \"***\"}");
         assert_eq!(redact("session_token => 'abc'"), "session_token => '***'");

@@ -1,8 +1,8 @@
 //! A session: a connection to a DuckDB in memory with one lake attached.
 
 use super::{
-    LakeError, SnapshotId, TableId, Transaction, Value, extensions::Extensions, opening::Hold, redact::Redactor,
-    text::literal,
+    LakeError, SnapshotId, TableId, Transaction, Value, extensions::Extensions, opening::Hold, options::Secrets,
+    redact::Redactor, text::literal,
 };
 use duckdb::{Connection, arrow::datatypes::DataType};
 use std::{
@@ -93,6 +93,7 @@ pub(super) struct Shared {
     pub(super) extensions: Extensions,
     pub(super) redactor: Redactor,
     pub(super) pinned_by_attach: bool,
+    pub(super) secrets: Secrets,
     /// Released after the last connection: the fields of a session drop in order.
     pub(super) _hold: Option<Hold>,
     /// What DuckLake says of itself; it does not change while the lake is attached.
@@ -370,7 +371,11 @@ impl Lake {
     }
 
     pub(super) fn error(&self, error: &duckdb::Error) -> LakeError {
-        LakeError::from_engine(error, &self.shared.redactor)
+        let error = LakeError::from_engine(error, &self.shared.redactor);
+        match self.shared.attached.get() {
+            Some(attached) => error.named_below(&attached.data_path),
+            None => error,
+        }
     }
 }
 

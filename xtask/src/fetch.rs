@@ -60,7 +60,7 @@ fn pip() -> Result<Command> {
 }
 
 /// Runs to the end; what the program complained about becomes the error.
-fn run(command: &mut Command) -> Result<()> {
+pub(crate) fn run(command: &mut Command) -> Result<()> {
     let shown = std::iter::once(command.get_program())
         .chain(command.get_args())
         .map(|part| part.to_string_lossy())

@@ -5,12 +5,14 @@
 //! | [`pins`] | a platform | the files that it needs, each with its package and SHA-256 sum |
 //! | [`fetch`] | a package | its archive, through npm or pip |
 //! | [`archive`] | an archive | one file of it, and its sum |
+//! | [`python`] | pinned Python packages | a folder that the tests read files with |
 //! | [`setup`] | files wanted | files in place, verified |
 //! | [`steps`] | a command of this program | the cargo commands that it stands for |
 
 mod archive;
 mod fetch;
 mod pins;
+mod python;
 mod setup;
 mod steps;
 
@@ -32,6 +34,9 @@ enum Command {
         /// Take the files or their packages from this folder, and fetch nothing
         #[arg(long, value_name = "FOLDER")]
         from: Option<PathBuf>,
+        /// Also put the Python packages that the tests need into .duckdb/python/
+        #[arg(long)]
+        tests: bool,
     },
     /// Set up and run every check: rustfmt, clippy, rustdoc, all tests. With arguments: only `cargo test ARGUMENTS`
     Test {
@@ -55,7 +60,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
-        Command::Setup { from } => steps::setup(from.as_deref()),
+        Command::Setup { from, tests } => steps::setup(from.as_deref(), tests),
         Command::Test { arguments } if arguments.is_empty() => steps::check_everything(),
         Command::Test { arguments } => steps::test(&arguments),
         Command::Demo { arguments } => steps::demo(&arguments),

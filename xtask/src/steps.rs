@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{
     pins::{self, Piece},
+    python,
     setup::{Home, Source},
 };
 
@@ -46,8 +47,8 @@ pub(crate) fn say(line: &str) {
     eprintln!("{line}");
 }
 
-/// Puts everything that a build and a run need into `.duckdb/`.
-pub(crate) fn setup(from: Option<&Path>) -> Result<()> {
+/// Puts everything that a build and a run need into `.duckdb/`, and what the tests need beside.
+pub(crate) fn setup(from: Option<&Path>, tests: bool) -> Result<()> {
     let (os, architecture) = (env::consts::OS, env::consts::ARCH);
     let Some(pieces) = pins::pieces(os, architecture) else {
         bail!(
@@ -57,31 +58,32 @@ pub(crate) fn setup(from: Option<&Path>) -> Result<()> {
     };
     let source = from.map_or(Source::Registries, Source::Folder);
     let report = |piece: &Piece| say(&format!("setting up {} from {}", piece.file_name(), piece.package.describe()));
-    Home::of(&root()).ensure(&pieces, source, &report).map(|_| ())
+    Home::of(&root()).ensure(&pieces, source, &report)?;
+    if tests { python::ensure(&root(), source, &say) } else { Ok(()) }
 }
 
 /// Sets up and runs all checks, stopping at the first that fails.
 pub(crate) fn check_everything() -> Result<()> {
-    setup(None)?;
+    setup(None, true)?;
     CHECKS.iter().try_for_each(|step| cargo(step, &[]))
 }
 
 /// Sets up and runs chosen tests.
 pub(crate) fn test(arguments: &[String]) -> Result<()> {
-    setup(None)?;
+    setup(None, true)?;
     cargo(&Step::new(&["test"]), arguments)
 }
 
 /// Sets up and runs the demo.
 pub(crate) fn demo(arguments: &[String]) -> Result<()> {
-    setup(None)?;
+    setup(None, false)?;
     cargo(&Step::new(&["build", "--package", "ducklake-ivm"]), &[])?;
     cargo(&Step::new(&["run", "--quiet", "--package", "ducklake-ivm", "--", "demo"]), arguments)
 }
 
 /// Sets up and runs the benchmarks.
 pub(crate) fn bench(arguments: &[String]) -> Result<()> {
-    setup(None)?;
+    setup(None, false)?;
     cargo(&Step::new(&["bench"]), arguments)
 }
 
