@@ -334,14 +334,14 @@ fn the_log_counts_what_a_diff_of_each_commit_finds() {
         for step in &fixture.steps {
             step.run(&scratch.lake);
         }
-        compared += check_log(&scratch.lake, &fixture.name, 30);
+        compared += check_log(&scratch.lake, &fixture.name, 16);
     }
-    for seed in 1..5 {
+    for seed in 1..4 {
         let mut random = Random::new(seed);
         let scratch = random_lake(&mut random);
-        compared += check_log(&scratch.lake, &format!("seed {seed}"), 30);
+        compared += check_log(&scratch.lake, &format!("seed {seed}"), 16);
     }
-    assert!(compared > 200, "only {compared} tables of commits");
+    assert!(compared > 150, "only {compared} tables of commits");
 }
 
 thread_local! {
