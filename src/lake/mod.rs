@@ -1,8 +1,8 @@
 //! The lake: the only room that names `duckdb::`.
 //!
 //! It opens a DuckLake catalog in a DuckDB of its own ([`Lake`]), answers questions about snapshots, tables and columns
-//! (ids, names and columns at any snapshot), says whether a table's past can be trusted (guards), and reads the exact net change of one table
-//! between two snapshots (net change).
+//! (ids, names and columns at any snapshot), says whether a table's past can be trusted (guards), reads the exact net change of one table
+//! between two snapshots (net change), and asks the disk or the object store for the files (stored files).
 //!
 //! Invariants: a catalog is never created or migrated unasked; the optimizers that make reads of old versions wrong are
 //! off before the first read; no error, log line or `Debug` output of this room holds a credential.
