@@ -123,7 +123,7 @@ fn classified(lake: &Lake, sql: String) -> Query {
             let outcome = match (&found.class.obstacle, &found.rel) {
                 (None, Some(rel)) => Outcome::Incremental(hardest(rel)),
                 (Some(obstacle), _) => {
-                    Outcome::Recomputed { reason: obstacle.to_string(), always: found.class.untracked }
+                    Outcome::Recomputed { reason: obstacle.to_string(), always: found.class.full_only }
                 }
                 (None, None) => panic!("{sql}: neither a plan nor an obstacle"),
             };
@@ -150,9 +150,9 @@ fn page(queries: &[Query]) -> String {
     );
     writeln!(
         text,
-        "Of {} queries that a view can hold, {incremental} are maintained from changes, {always} depend on more than the \
-         lake's tables (`FULL_ONLY`:\nthe clock, chance, files, tables outside the lake) and are recomputed by every sync, \
-         and {} are recomputed when a source changed.\n",
+        "Of {} queries that a view can hold, {incremental} are maintained from changes, {always} are not decided by \
+         the rows of the lake's tables\n(`FULL_ONLY`: they depend on the clock, on chance, on files, on tables outside the \
+         lake, on the order of rows), and {} are recomputed\nfor another reason.\n",
         bound.len(),
         bound.len() - incremental - always
     )

@@ -102,3 +102,53 @@ fn a_strategy_never_changes_the_result() {
         }
     }
 }
+
+#[test]
+fn a_scalar_subquery_that_comes_to_find_two_rows_is_an_error_that_names_its_view() {
+    let world = World::new(TABLES);
+    world.run("DELETE FROM u WHERE k = 1 AND w = 'uno'");
+    let sql = "SELECT id, (SELECT w FROM u WHERE u.k = t.k) AS w, (SELECT y FROM u WHERE w = 'nine') AS nine FROM t";
+    world.create("named", sql);
+    world.run("INSERT INTO u VALUES (1, 'uno', 2);\nUPDATE t SET x = x + 1 WHERE id = 1");
+    let refused = |also: &str| {
+        let report = world.sync_with(&ducklake_ivm::sync::SyncOptions::default()).unwrap();
+        let error = view_of(&report, "named").error.unwrap();
+        assert!(error.contains("main.named") && error.contains("More than one row"), "{also}: {error}");
+    };
+    refused("a correlated one");
+    world.run("DELETE FROM u WHERE w = 'uno';\nINSERT INTO u VALUES (7, 'nine', 1)");
+    refused("one for all rows");
+    world.run("DELETE FROM u WHERE k = 7");
+    world.sync();
+    world.assert_holds("named", sql);
+}
+
+/// What the rows of the tables do not decide is recomputed when a table changed, and said to be.
+#[test]
+fn a_result_that_the_rows_do_not_decide_is_full_only() {
+    let world = World::new(TABLES);
+    let views = [
+        ("paired", "SELECT t.id, u.w FROM t POSITIONAL JOIN u", "POSITIONAL JOIN: "),
+        ("any_rows", "SELECT id FROM t LIMIT 3", "LIMIT: "),
+    ];
+    for (name, sql, operator) in views {
+        let class = world.create(name, sql).view.class;
+        assert!(class.full_only && !class.untracked, "{name}: {class:?}");
+        let obstacle = class.obstacle.unwrap().to_string();
+        assert!(obstacle.starts_with(operator) && obstacle.contains("full_only"), "{obstacle}");
+        let mut incremental = creation("refused", sql);
+        incremental.strategy = Strategy::Incremental;
+        let error = ducklake_ivm::view::create(&world.lake, &incremental).unwrap_err().to_string();
+        assert!(error.contains("main.refused") && error.contains(operator), "{error}");
+    }
+    assert!(world.sync().views.iter().all(|view| view.strategy == Some(Method::Noop)));
+    world.run("INSERT INTO t (id) VALUES (500)");
+    for view in world.sync().views {
+        assert_eq!(view.strategy, Some(Method::Recompute), "{view:?}");
+        assert!(view.reason.as_ref().unwrap().contains("full_only"), "{view:?}");
+    }
+    let name = ducklake_ivm::view::ViewName::new("main", "paired");
+    let plan = ducklake_ivm::inspect::explain(&world.lake, &name, ducklake_ivm::inspect::Span::default()).unwrap();
+    assert_eq!((plan.rule, plan.nodes[0].rule), (Some("full_only"), "full_only"), "{plan:?}");
+    assert!(plan.reason.unwrap().contains("full_only"));
+}

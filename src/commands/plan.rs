@@ -7,6 +7,7 @@ use super::failure::{Exit, Failure};
 use super::global::Session;
 use super::output::{self, Answer, NONE, Page};
 use crate::inspect::explain::ExplainedTerm;
+use crate::inspect::nodes::ExplainedNode;
 use crate::inspect::{Explanation, Span, explain};
 use crate::lake::{Access, SnapshotId};
 use crate::view::ViewName;
@@ -17,7 +18,8 @@ Examples:
   ducklake-ivm plan mart.sales --from 40 --to 42  # what it does for any window
   ducklake-ivm plan mart.sales --sql              # with the SQL that DuckDB runs
 
-A join of N tables has N terms. Each has the change (Δ) of one table and the other tables as they were before the window \
+The operators are shown as a tree, each with its kind of rule, what is read and what is done. A join of N tables has N \
+terms. Each has the change (Δ) of one table and the other tables as they were before the window \
 or are after it. A table that did not change has no change to join, so its term is skipped.";
 
 /// Show how a view is kept up to date: what the next sync reads, what it skips, and the SQL
@@ -75,8 +77,21 @@ struct Explained<'a> {
 
 impl Answer for Explained<'_> {
     fn page(&self, page: &mut Page) {
-        let Explanation { view, rule, join, legs, terms, accumulators, sql, reason, next, next_reason, notes, .. } =
-            self.explanation;
+        let Explanation {
+            view,
+            rule,
+            join,
+            nodes,
+            legs,
+            terms,
+            accumulators,
+            sql,
+            reason,
+            next,
+            next_reason,
+            notes,
+            ..
+        } = self.explanation;
         let how = match reason {
             Some(reason) => format!("recomputed, and the difference written. {reason}"),
             None => "maintained from changes".to_owned(),
@@ -102,6 +117,11 @@ impl Answer for Explained<'_> {
             }
         }
         page.table(&["reads", "after", "up to", "changed"], &rows);
+        if !nodes.is_empty() {
+            page.gap();
+            let rows: Vec<Vec<String>> = nodes.iter().map(node_row).collect();
+            page.table(&["operator", "rule", "changed", "what is read and done"], &rows);
+        }
         if !terms.is_empty() {
             page.gap();
             let run = terms.iter().filter(|term| !term.skipped).count();
@@ -131,6 +151,18 @@ impl Answer for Explained<'_> {
     }
 }
 
+/// A node in one line, indented by how deep it stands.
+fn node_row(node: &ExplainedNode) -> Vec<String> {
+    let mut reads: Vec<String> = node.change.iter().map(|[from, to]| format!("change {from}..{to}")).collect();
+    reads.extend(node.rows_at.iter().map(|at| format!("rows at {at}")));
+    vec![
+        format!("{}{}", "  ".repeat(node.depth), node.operator),
+        node.rule.to_owned(),
+        if node.changed { "yes" } else { "no" }.to_owned(),
+        reads.into_iter().chain(node.done.clone()).collect::<Vec<_>>().join(", "),
+    ]
+}
+
 /// A term in one line: whose change it is, and what it reads beside.
 pub(super) fn term_text(term: &ExplainedTerm) -> String {
     let deltas: Vec<String> = term.delta.iter().map(|table| format!("Δ{table}")).collect();
@@ -141,5 +173,9 @@ pub(super) fn term_text(term: &ExplainedTerm) -> String {
         return format!("{deltas} skipped: {unchanged}").trim_start().to_owned();
     }
     let reads: Vec<String> = term.reads.iter().map(|read| format!("{}@{}", read.table, read.at)).collect();
-    if reads.is_empty() { deltas } else { format!("{deltas} with {}", reads.join(", ")) }
+    match (deltas.is_empty(), reads.is_empty()) {
+        (_, true) => deltas,
+        (true, false) => format!("{} as a whole", reads.join(", ")),
+        (false, false) => format!("{deltas} with {}", reads.join(", ")),
+    }
 }

@@ -247,7 +247,7 @@ fn next_id(rel: &Rel) -> usize {
 
 fn without_rule(rel: &Rel) -> NotIncremental {
     let reason = "has no delta rule yet, so the view is recomputed and the difference written";
-    NotIncremental { operator: facts::operator_name(rel), reason: reason.into() }
+    NotIncremental { operator: facts::operator_name(rel), reason: reason.into(), undecided: false }
 }
 
 /// A reference to the weight of a delta with `width` columns before it.

@@ -27,7 +27,7 @@
 //! | window, other aggregates, `DISTINCT ON`, `EXCEPT`, `INTERSECT`, `LIMIT`, recursive CTE | [`affected`] | non-linear |
 //! | windows over several partitionings | [`partitions`] | non-linear |
 //! | the topmost of these, where its keys stand in the view | [`own_rows`] | non-linear |
-//! | topmost `LIMIT`, topmost recursive CTE | [`top`] | non-linear |
+//! | topmost `LIMIT`, recursive CTE, ungrouped aggregate, window without `PARTITION BY` | [`top`] | non-linear |
 //! | `GROUPING SETS`, `ROLLUP`, `CUBE` | [`grouping_sets`] | non-linear |
 
 pub mod accumulator;
@@ -44,6 +44,7 @@ pub mod inner_join;
 #[cfg(test)]
 mod law_tests;
 pub mod left_join;
+pub mod outline;
 pub mod own_rows;
 pub mod partitions;
 pub mod probe;
@@ -313,6 +314,8 @@ pub struct NotIncremental {
     pub operator: String,
     /// Why there is no delta.
     pub reason: String,
+    /// The rows of its tables do not decide what the operator gives, so that there can be no delta.
+    pub undecided: bool,
 }
 
 /// Derives the delta of `rel` (in normal form, see [`crate::plan::normalise`]) when its sources changed as `changes`
@@ -341,10 +344,13 @@ pub fn derive(rel: &Rel, accumulators: &[Accumulator], changes: &Changes) -> Res
 /// its past can be computed again or is kept; the first node in the way is named.
 pub fn check(rel: &Rel) -> Result<(), NotIncremental> {
     let (rel, accumulators) = accumulator::cut(rel.clone());
-    let computed_again = own_rows::input(&rel).unwrap_or(&rel);
+    let computed_again = match own_rows::input(&rel) {
+        Some(input) => vec![input],
+        None => top::inputs(&rel).unwrap_or_else(|| vec![&rel]),
+    };
     let below = accumulators.iter().map(Accumulator::input);
-    if let Some((operator, reason)) = below.chain([computed_again]).find_map(ties::first_open_tie) {
-        return Err(NotIncremental { operator, reason });
+    if let Some((operator, reason)) = below.chain(computed_again).find_map(ties::first_open_tie) {
+        return Err(NotIncremental { operator, reason, undecided: true });
     }
     derive(&rel, &accumulators, &all_changed(&rel, &accumulators)).map(|_| ())
 }

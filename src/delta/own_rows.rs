@@ -49,6 +49,11 @@ pub(super) fn input(rel: &Rel) -> Option<&Rel> {
     top(rel).map(|top| top.operator.inputs()[0])
 }
 
+/// The operator itself.
+pub(super) fn operator(rel: &Rel) -> Option<&Rel> {
+    top(rel).map(|top| top.operator)
+}
+
 fn top(rel: &Rel) -> Option<Top<'_>> {
     let (exprs, below) = match rel {
         Rel::Project(Project { exprs, input }) => (Some(exprs.as_slice()), &**input),

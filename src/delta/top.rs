@@ -1,5 +1,6 @@
-//! `ORDER BY … LIMIT k` at the top of a view, and other operators there that have to be computed as a whole: the past is
-//! read from the view itself.
+//! `ORDER BY … LIMIT k` at the top of a view, and other operators there that have to be computed as a whole: a window
+//! without `PARTITION BY`, an aggregate without groups, an operator that may give other rows for the same input. The past
+//! is read from the view itself.
 //!
 //! - Law: with V the view's own rows, `ΔQ(R) = Q(R⁺) ⊖ V`. If V holds the first k rows of R⁻ (its sort keys being among
 //!   its columns, with no OFFSET) and no row of ΔR goes that stands before or beside the last of them, or if V holds fewer
@@ -13,6 +14,7 @@
 //! - Example: the two best of {9, 5, 3}: +7 makes {9, 7} out of V = {9, 5} and ΔR; then −9 calls for the refill {7, 5}.
 //! - Source: Yi, Yu, Yang, Xia and Chen, Efficient Maintenance of Materialized Top-k Views, ICDE 2003.
 
+use super::affected::shared_partitions;
 use super::construct::{
     compare, consolidated, filter, integer, negated, null, project, references, union_all, weighted,
 };
@@ -42,19 +44,52 @@ struct FirstRows<'a> {
 
 /// The terms of a view whose topmost operator has no keys; `None` for any other view.
 pub(super) fn terms(rel: &Rel, derivation: &mut Derivation) -> Result<Option<Whole>, NotIncremental> {
-    let mut operator = rel;
-    while let Rel::Project(_) | Rel::Filter(_) = operator {
-        operator = operator.inputs()[0];
-    }
-    if !matches!(operator, Rel::Limit(_) | Rel::RecursiveCte(_)) || matches!(ties::tie(operator), Some(Tie::Open(_))) {
-        return Ok(None);
-    }
+    let Some(operator) = operator(rel) else { return Ok(None) };
     if let Some(first) = first_rows(rel) {
         return folded(rel, &first, derivation).map(Some);
     }
     let leg = derivation.leg(operator);
     let computed = leg.changed.then(|| replaced(rel, derivation));
     Ok(Some(Whole { terms: vec![Term { leg, rel: computed.flatten() }], refill: None }))
+}
+
+/// The topmost operator, below the `SELECT` list and the predicates over it.
+fn topmost(mut rel: &Rel) -> &Rel {
+    while let Rel::Project(_) | Rel::Filter(_) = rel {
+        rel = rel.inputs()[0];
+    }
+    rel
+}
+
+/// Is there no key by which only some of the operator's rows could be computed again, or is what it gave before known
+/// from the view alone?
+fn is_replaced(operator: &Rel) -> bool {
+    let open = matches!(ties::tie(operator), Some(Tie::Open(_)));
+    match operator {
+        Rel::Limit(_) | Rel::RecursiveCte(_) => !open,
+        Rel::Aggregate(aggregate) => open || (aggregate.groups.is_empty() && aggregate.grouping_sets.len() <= 1),
+        Rel::Window(window) => {
+            let whole = window.functions.iter().any(|call| call.partition_by.is_empty());
+            open || (whole && shared_partitions(window).is_empty())
+        }
+        _ => false,
+    }
+}
+
+/// The operator itself, if the rule applies.
+pub(super) fn operator(rel: &Rel) -> Option<&Rel> {
+    let operator = topmost(rel);
+    is_replaced(operator).then_some(operator)
+}
+
+/// Are its rows taken from the view's own and the change?
+pub(super) fn is_folded(rel: &Rel) -> bool {
+    first_rows(rel).is_some()
+}
+
+/// What must be computed again from the past, in a view whose own rows stand for its topmost operator's.
+pub(super) fn inputs(rel: &Rel) -> Option<Vec<&Rel>> {
+    operator(rel).map(Rel::inputs)
 }
 
 /// The new rows, and all of the view's own with the weight −1.

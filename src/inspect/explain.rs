@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::condition::{Condition, condition};
+use super::nodes::{ExplainedNode, of_delta, of_recompute};
 use crate::delta::{self, DeltaPlan, Term};
 use crate::lake::{Lake, SnapshotId, Transaction};
 use crate::plan::Rel;
@@ -31,6 +32,8 @@ pub struct Explanation {
     pub rule: Option<&'static str>,
     /// How joins are treated.
     pub join: Option<&'static str>,
+    /// The nodes of the plan, outermost first; none if it is not known.
+    pub nodes: Vec<ExplainedNode>,
     /// The inputs.
     pub legs: Vec<Leg>,
     /// The summands of the delta.
@@ -163,12 +166,14 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
     let accumulators =
         view.class.accumulators.iter().map(|table| ExplainedAccumulator::of(view, table)).collect::<Vec<_>>();
     let view_name = view.name.to_string();
-    let rule = rel.as_ref().map(|rel| hardest(rel).word());
+    let rule = if view.class.full_only { Some(RuleKind::FullOnly) } else { rel.as_ref().map(hardest) };
+    let rule = rule.map(RuleKind::word);
     Ok(match derived {
         Ok(plan) => Explanation {
             view: view_name,
             rule,
             join: plan.join.map(delta::JoinMethod::word),
+            nodes: kept.as_ref().map_or_else(Vec::new, |kept| of_delta(kept, &plan, &transaction, &windows)),
             legs: plan
                 .account()
                 .into_iter()
@@ -189,6 +194,7 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
             view: view_name,
             rule,
             join: None,
+            nodes: rel.as_ref().map_or_else(Vec::new, |rel| of_recompute(rel, view, &transaction, &windows)),
             legs: windows.iter().map(table_leg).collect(),
             terms: Vec::new(),
             accumulators,

@@ -17,6 +17,7 @@ pub mod files;
 pub mod history;
 pub mod impact;
 pub mod log;
+pub mod nodes;
 pub mod revision;
 mod row_counts;
 pub mod rows;

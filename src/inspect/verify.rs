@@ -183,7 +183,9 @@ fn query_at_watermarks(transaction: &Transaction<'_>, view: &View, state: &ViewS
     for window in &windows {
         refuse_another_past(transaction, window)?;
     }
-    recompute::query(transaction, view, &meaning(transaction, view)?, &windows, state.snapshot)
+    let meaning = meaning(transaction, view)?;
+    transaction.keep_join_filters_above_limits(&meaning.plan)?;
+    recompute::query(transaction, view, &meaning, &windows, state.snapshot)
 }
 
 /// The source at its watermark or, if that snapshot is gone and the table has not changed since, as it is now.

@@ -10,6 +10,7 @@ use super::{
     opening::DISABLED_OPTIMIZERS,
     text::numbers,
 };
+use serde_json::Value as Json;
 use std::fmt;
 
 /// What can make a table's change unreadable as a change.
@@ -166,5 +167,35 @@ impl Transaction<'_> {
             self.batch(&format!("SET GLOBAL disabled_optimizers = '{DISABLED_OPTIMIZERS},{more}'"))?;
         }
         Ok(())
+    }
+
+    /// Keeps the values that a join looks for above every `LIMIT` of a bound plan, for what is run until the next call.
+    /// DuckDB 1.5.5 passes them on below an `ORDER BY … LIMIT`, which then takes its first rows from those that join
+    /// (github.com/duckdb/duckdb/issues/22924). Other plans keep that optimizer: it saves most of the reading.
+    pub fn keep_join_filters_above_limits(&self, plan: &Json) -> Result<(), LakeError> {
+        let now = self.query_value("SELECT current_setting('disabled_optimizers')")?;
+        let off: Vec<&str> = now.as_str()?.split(',').map(str::trim).collect();
+        let cautious = has_limit_below_join(plan, false);
+        // What was set for the buckets of a table stays.
+        if off.contains(&"filter_pushdown") || off.contains(&"join_filter_pushdown") == cautious {
+            return Ok(());
+        }
+        let more = if cautious { ",join_filter_pushdown" } else { "" };
+        self.batch(&format!("SET GLOBAL disabled_optimizers = '{DISABLED_OPTIMIZERS}{more}'"))
+    }
+}
+
+/// Is there a `LIMIT` below a node with two inputs or more, or in a subquery?
+fn has_limit_below_join(node: &Json, below: bool) -> bool {
+    match node {
+        Json::Array(items) => items.iter().any(|item| has_limit_below_join(item, below)),
+        Json::Object(fields) => {
+            if below && fields.get("type").and_then(Json::as_str) == Some("LOGICAL_LIMIT") {
+                return true;
+            }
+            let inputs = fields.get("children").and_then(Json::as_array).map_or(0, Vec::len);
+            fields.values().any(|value| has_limit_below_join(value, below || inputs > 1))
+        }
+        _ => false,
     }
 }

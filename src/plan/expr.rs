@@ -335,6 +335,19 @@ impl Expr {
         }
     }
 
+    /// The same expression with `value` in the place of column `position`.
+    #[must_use]
+    pub fn with_value(mut self, position: usize, value: &Expr) -> Expr {
+        if matches!(self, Expr::Column { index, .. } if index == position) {
+            return value.clone();
+        }
+        for child in self.children_mut() {
+            let taken = std::mem::replace(child, value.clone());
+            *child = taken.with_value(position, value);
+        }
+        self
+    }
+
     /// The same expression with every column `i` replaced by `values[i]`.
     #[must_use]
     pub fn substitute(mut self, values: &[Expr]) -> Expr {

@@ -14,6 +14,7 @@
 pub mod decode;
 pub mod expr;
 pub mod facts;
+pub(crate) mod limits;
 pub mod normalise;
 pub(crate) mod pushdown;
 pub mod quantified;

@@ -7,12 +7,14 @@
 //!   of a leg's outer join or subquery alone stands on that side.
 //! - A scan at a leg reads only the columns that the block uses.
 //! - The `first` row of an input that has exactly one is that row.
+//! - A `LIMIT` whose count only the data tells is a filter over the rows' numbers ([`super::limits`]).
 //! - An `ORDER BY` that only orders the view's rows is dropped: a table has no order.
 //!
 //! The result has the same rows as the input, as a bag, for deterministic expressions. Moving a projection or a
 //! predicate may change WHICH rows a partial expression (a cast, say) is evaluated for, as DuckDB's own optimizer does.
 
 use super::expr::{Conjunction, Constant, Expr, Literal};
+use super::limits;
 use super::pushdown;
 use super::quantified;
 use super::rel::{Aggregate, AggregateCall, Cte, DependentJoin, InnerJoin, Join, JoinKind, Project, Rel, SetOperator};
@@ -38,7 +40,7 @@ pub fn normalise(rel: Rel) -> Normalised {
     number(&mut numbered, &mut Vec::new(), &mut 0);
     let mut order_dropped = false;
     let unordered = drop_order(numbered, &mut order_dropped);
-    Normalised { rel: flatten(only_rows(unordered)), order_dropped }
+    Normalised { rel: flatten(limits::numbered(only_rows(unordered))), order_dropped }
 }
 
 /// Puts the one row of an input in the place of the `first` and the number of its rows: DuckDB takes them from every
@@ -346,7 +348,7 @@ impl Block {
         if self.legs.len() == 1 {
             at_leg[0].append(&mut above);
         }
-        self.resolve_marks(&mut at_leg, &above, &outputs);
+        self.resolve_marks(&mut at_leg, &mut above, &mut outputs);
         self.prune(&mut at_leg, &mut above, &mut outputs);
         let mut legs: Vec<Rel> = self
             .legs
@@ -361,18 +363,15 @@ impl Block {
         projected(input, outputs)
     }
 
-    /// Turns legs that are MARK joins into semi or anti joins, where the mark is only filtered on.
-    fn resolve_marks(&mut self, at_leg: &mut [Vec<Expr>], above: &[Expr], outputs: &[(String, Expr)]) {
+    /// Turns legs that are MARK joins into semi or anti joins, where the mark is filtered on. Whatever else reads it
+    /// reads what the filter demands.
+    fn resolve_marks(&mut self, at_leg: &mut [Vec<Expr>], above: &mut [Expr], outputs: &mut [(String, Expr)]) {
         for (leg, predicates) in at_leg.iter_mut().enumerate() {
             if !quantified::is_mark(&self.legs[leg]) {
                 continue;
             }
             let mark = self.widths[leg] - 1;
             let whole = self.start_of(leg) + mark;
-            let elsewhere = above.iter().chain(outputs.iter().map(|(_, expr)| expr));
-            if elsewhere.into_iter().any(|expr| expr.columns().contains(&whole)) {
-                continue;
-            }
             let about: Vec<usize> =
                 (0..predicates.len()).filter(|at| predicates[*at].columns().contains(&mark)).collect();
             let [at] = about.as_slice() else { continue };
@@ -380,6 +379,11 @@ impl Block {
                 predicates.remove(*at);
                 let join = std::mem::replace(&mut self.legs[leg], Rel::nothing());
                 self.legs[leg] = flatten(quantified::keep(join, demand));
+                for expr in above.iter_mut().chain(outputs.iter_mut().map(|(_, expr)| expr)) {
+                    if expr.columns().contains(&whole) {
+                        *expr = expr.clone().with_value(whole, &quantified::demanded(demand));
+                    }
+                }
             }
         }
     }

@@ -5,7 +5,7 @@
 //! whose comparison is NULL keeps the mark from being FALSE. A correlated subquery of tables, filters and inner joins
 //! then needs no correlated keys any more: its predicates compare with the left side directly.
 
-use super::expr::{Comparison, Conjunction, Expr, Operator};
+use super::expr::{Comparison, Conjunction, Constant, Expr, Literal, Operator};
 use super::rel::{DependentJoin, Filter, InnerJoin, Join, JoinKind, Project, Rel};
 use super::types::DataType;
 
@@ -16,6 +16,12 @@ pub(super) enum Demand {
     True,
     /// It must be FALSE.
     False,
+}
+
+/// What a mark is where it is as demanded.
+pub(super) fn demanded(demand: Demand) -> Expr {
+    let value = Some(Constant::Boolean(demand == Demand::True));
+    Expr::Literal(Literal { value, data_type: DataType::Boolean })
 }
 
 /// What `predicate` demands, if it is about column `mark` alone.

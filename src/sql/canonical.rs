@@ -221,8 +221,13 @@ fn reduced_aggregate(aggregate: &Aggregate, needed: &BTreeSet<usize>) -> Canonic
         }
         at[groups + call] = Some(groups + aggregates.len() - 1);
     }
-    let functions = (0..aggregate.grouping_functions.len()).map(|function| Some(groups + aggregates.len() + function));
-    at.extend(functions);
+    // Each GROUPING(…) that is read, once: HAVING and SELECT are bound as one each.
+    let read = aggregate.grouping_functions.iter().enumerate();
+    let read = read.filter(|(function, _)| needed.contains(&(groups + calls + function))).map(|(_, asked)| asked);
+    let grouping_functions: Vec<Vec<usize>> = read.cloned().collect::<BTreeSet<_>>().into_iter().collect();
+    let function = |asked: &Vec<usize>| grouping_functions.iter().position(|known| known == asked);
+    let place = |asked| function(asked).map(|function| groups + aggregates.len() + function);
+    at.extend(aggregate.grouping_functions.iter().map(place));
     let group = |(_, expr): &(String, Expr)| (String::new(), exprs::canonical(input.place(expr.clone())));
     let mut grouping_sets = aggregate.grouping_sets.clone();
     grouping_sets.sort();
@@ -230,7 +235,7 @@ fn reduced_aggregate(aggregate: &Aggregate, needed: &BTreeSet<usize>) -> Canonic
         groups: aggregate.groups.iter().map(group).collect(),
         grouping_sets,
         aggregates,
-        grouping_functions: aggregate.grouping_functions.clone(),
+        grouping_functions,
         input: Box::new(input.rel),
     });
     Canonical { rel, at }

@@ -78,10 +78,11 @@ impl Printer<'_> {
         self.with_item(left, right, word, on, join.kind.keeps_right())
     }
 
-    /// The rows of `rel` as items that can follow others of a `FROM` clause: what is joined last is joined to all.
+    /// The rows of `rel` as items that can follow others of a `FROM` clause: what is joined last is joined to all, so that
+    /// an outer join would be bound as one of all.
     fn mergeable(&mut self, rel: &Rel) -> Block {
         let block = self.rows(rel);
-        let may_follow = ["CROSS JOIN", "JOIN", "LEFT JOIN", "SEMI JOIN", "ANTI JOIN"];
+        let may_follow = ["CROSS JOIN", "JOIN"];
         let fits = block.from.iter().skip(1).all(|item| may_follow.contains(&item.join));
         if fits { block } else { self.wrapped(block, name_of(rel)) }
     }

@@ -1,6 +1,7 @@
 //! Set operations, and the nodes that order, cut, multiply or sample their rows.
 
-use crate::plan::rel::{Limit, LimitCount, Rel, Sample, SetOperation, SetOperator, Sort, Unnest};
+use crate::plan::limits;
+use crate::plan::rel::{Limit, LimitCount, Sample, SetOperation, SetOperator, Sort, Unnest};
 
 use super::block::{Block, Output, Stage, indented};
 use super::exprs::Columns;
@@ -62,8 +63,10 @@ impl Printer<'_> {
 
     pub(super) fn limit(&mut self, limit: &Limit) -> Block {
         let counts = [&limit.limit, &limit.offset];
-        if counts.iter().any(|count| matches!(count, LimitCount::Expression(expr) if !expr.columns().is_empty())) {
-            return self.limit_by_columns(limit);
+        // A count that is a column of the input cannot be written there, so the rows are numbered.
+        match limits::by_number(limit.clone()) {
+            Ok(numbered) if counts.into_iter().any(limits::reads_columns) => return self.block(&numbered),
+            _ => {}
         }
         let mut block = self.block(&limit.input);
         if !block.limit.is_empty() || (block.compound.is_some() && block.order_by.is_some()) {
@@ -80,45 +83,6 @@ impl Printer<'_> {
             }
         }
         block.stage = block.stage.max(Stage::Closed);
-        block
-    }
-
-    /// `LIMIT (SELECT …)`: the count is a column of the input, which SQL's LIMIT cannot read, so the rows are numbered.
-    fn limit_by_columns(&mut self, limit: &Limit) -> Block {
-        let (input, order) = match &*limit.input {
-            Rel::Sort(sort) => (&*sort.input, sort.keys.as_slice()),
-            other => (other, [].as_slice()),
-        };
-        let mut block = self.rows(input);
-        let texts = block.texts();
-        let columns = Columns::new(&texts);
-        let order = if order.is_empty() { String::new() } else { format!("ORDER BY {}", columns.sort_keys(order)) };
-        let width = block.columns.len();
-        block.columns.push(Output {
-            text: format!("row_number() OVER ({order})"),
-            name: "row_number".to_owned(),
-            plain: false,
-        });
-        block.stage = Stage::Computed;
-        let mut block = self.wrapped(block, "numbered");
-        let texts = block.texts();
-        let columns = Columns::new(&texts);
-        let count = |count: &LimitCount| match count {
-            LimitCount::Rows(rows) => Some(rows.to_string()),
-            LimitCount::Expression(expr) => Some(columns.inner(expr)),
-            LimitCount::Unset | LimitCount::Percent(_) | LimitCount::PercentExpression(_) => None,
-        };
-        let number = &texts[width];
-        let offset = count(&limit.offset).map(|offset| format!("COALESCE({offset}, 0)"));
-        if let Some(limit) = count(&limit.limit) {
-            let last = offset.iter().fold(limit, |limit, offset| format!("{limit} + {offset}"));
-            // LIMIT NULL is no limit.
-            block.filters.push(format!("COALESCE({number} <= {last}, TRUE)"));
-        }
-        if let Some(offset) = offset {
-            block.filters.push(format!("{number} > {offset}"));
-        }
-        block.columns.truncate(width);
         block
     }
 

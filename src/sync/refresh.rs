@@ -186,6 +186,7 @@ impl<'a> Refresh<'a> {
         if choice != Choice::Noop {
             let tables: Vec<TableId> = self.windows.iter().map(|window| window.source.table).collect();
             self.transaction.read_all_files_of_late_buckets(&tables)?;
+            self.transaction.keep_join_filters_above_limits(&self.plan.parse(&self.view.name)?)?;
             self.transaction.refuse_doubled_reads(&reads_of(&self.windows))?;
         }
         match choice {

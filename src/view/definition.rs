@@ -64,6 +64,9 @@ pub struct Class {
     pub obstacle: Option<Obstacle>,
     /// The result depends on more than the lake's tables (the clock, a file): every sync recomputes it.
     pub untracked: bool,
+    /// No delta can exist: the result is untracked, or the rows of the tables do not decide it.
+    #[serde(default)]
+    pub full_only: bool,
     /// The plan can be printed as SQL that DuckDB binds to the same plan.
     pub printable: bool,
     /// How many terms a delta can have.

@@ -38,6 +38,12 @@ pub(crate) struct Bound {
     pub renamed: Vec<(String, String)>,
 }
 
+/// What follows from a result that depends on more than the lake's tables.
+const EVERY_SYNC: &str = "so every sync recomputes the view (full_only)";
+
+/// What follows from a result that the rows of the tables do not decide.
+const UNDECIDED: &str = ", so the view is recomputed whenever a table changed (full_only)";
+
 /// Whether anything in a bound plan, a column of a table included, has the name of the weight: in a delta the two would be
 /// taken for each other.
 fn names_weight(plan: &Json) -> bool {
@@ -91,8 +97,9 @@ pub(crate) fn bind(transaction: &Transaction<'_>, name: &ViewName, text: &str) -
         Err(obstacle) => (None, false, Some(obstacle)),
     };
     let mut untracked = !binding.untracked.is_empty();
+    let mut undecided = false;
     if let Some(input) = binding.untracked.first() {
-        let reason = "has no change feed, so every sync recomputes the view".to_owned();
+        let reason = format!("has no change feed, {EVERY_SYNC}");
         obstacle = Some(Obstacle { operator: input.clone(), reason });
     }
     if let Some(rel) = &rel {
@@ -101,7 +108,9 @@ pub(crate) fn bind(transaction: &Transaction<'_>, name: &ViewName, text: &str) -
             untracked = true;
             obstacle = Some(impure(&impurity));
         } else if let (None, Err(none)) = (&obstacle, delta::check(rel)) {
-            obstacle = Some(Obstacle { operator: none.operator, reason: none.reason });
+            undecided = none.undecided;
+            let after = if undecided { UNDECIDED } else { "" };
+            obstacle = Some(Obstacle { operator: none.operator, reason: format!("{}{after}", none.reason) });
         }
     } else if unstable_call(transaction, &plan)? {
         untracked = true;
@@ -112,7 +121,8 @@ pub(crate) fn bind(transaction: &Transaction<'_>, name: &ViewName, text: &str) -
     };
     let terms = accumulated.as_ref().map_or(0, |kept| delta::most_terms(&kept.rel, &kept.accumulators));
     let accumulators = accumulated.as_ref().map_or_else(Vec::new, |kept| kept.tables.clone());
-    let class = Class { obstacle, untracked, printable: rel.is_some(), terms, accumulators };
+    let full_only = untracked || undecided;
+    let class = Class { obstacle, untracked, full_only, printable: rel.is_some(), terms, accumulators };
     Ok(Bound { sql, plan, binding, columns, rel, accumulated, class, order_dropped, renamed })
 }
 
@@ -175,7 +185,7 @@ fn impure(impurity: &facts::Impurity) -> Obstacle {
         facts::Impurity::Sample { .. } => ("SAMPLE".to_owned(), impurity.to_string()),
         facts::Impurity::Untracked { name } => (name.clone(), "has no change feed".to_owned()),
     };
-    Obstacle { operator, reason: format!("{what}, so every sync recomputes the view") }
+    Obstacle { operator, reason: format!("{what}, {EVERY_SYNC}") }
 }
 
 /// The names and types of what a query returns.

@@ -22,7 +22,7 @@ SELECT id FROM orders ORDER BY id LIMIT (SELECT NULL::INTEGER)
 
 SELECT id FROM orders ORDER BY id LIMIT (10 + 20)%
 
--- refused: a LIMIT by a percentage from a subquery
+-- only by name
 SELECT id FROM orders ORDER BY id LIMIT (SELECT 30)%
 
 SELECT id FROM orders ORDER BY id LIMIT ALL

@@ -59,7 +59,6 @@ SELECT id, list(tag ORDER BY tag) FROM (SELECT id, unnest(tags) AS tag FROM orde
 
 SELECT table_name FROM duckdb_tables() WHERE database_name = 'memory' AND schema_name = 'main'
 
--- refused: WITH ORDINALITY
 SELECT count(*) FROM orders o, unnest(o.tags) WITH ORDINALITY u(tag, n)
 
 -- rows differ

@@ -4,7 +4,7 @@ use super::super::expr::{Conjunction, Expr};
 use super::super::rel::{DependentJoin, DependentKeys, Join, JoinCondition, JoinKind, Rel};
 use super::expressions::Scope;
 use super::reader::Fields;
-use super::{Column, DecodeError, Decoded, Decoder, DependentInScope, Slot, boolean_column, laterals};
+use super::{Column, DecodeError, Decoded, Decoder, DependentInScope, Slot, boolean_column, laterals, nested_keys};
 
 /// Fields of the joins with conditions.
 const COMPARISON_JOIN: [&str; 9] = [
@@ -139,7 +139,7 @@ impl Decoder<'_> {
         let dependent = DependentJoin { join, keys, id };
         Ok(match laterals::apply(dependent, slots, &right.slots) {
             Ok(lateral) => lateral,
-            Err((dependent, slots)) => Decoded { rel: Rel::DependentJoin(*dependent), slots },
+            Err((dependent, slots)) => Decoded { rel: Rel::DependentJoin(nested_keys::by_value(*dependent)), slots },
         })
     }
 

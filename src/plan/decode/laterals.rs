@@ -127,7 +127,7 @@ fn joined(dependent: &DependentJoin, right: &[Slot]) -> Option<Joined> {
 }
 
 /// The input of a node that only numbers rows.
-fn numbered_rows(rel: &Rel) -> Option<&Rel> {
+pub(super) fn numbered_rows(rel: &Rel) -> Option<&Rel> {
     match rel {
         Rel::Window(Window { input, functions }) => match functions.as_slice() {
             [call]

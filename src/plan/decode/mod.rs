@@ -11,7 +11,7 @@
 //!
 //! | file | decodes |
 //! |---|---|
-//! | `nodes`, `constants`, `ctes`, `joins`, `laterals`, `pivot`, `scans`, `sets` | the relational nodes |
+//! | `nodes`, `constants`, `ctes`, `joins`, `laterals`, `nested_keys`, `pivot`, `scans`, `sets` | the relational nodes |
 //! | `expressions`, `functions` | scalar expressions; the bind data of scalar functions |
 //! | `aggregates`, `windows` | calls of aggregate and window functions |
 //! | `literals`, `types` | constants, types |
@@ -25,6 +25,7 @@ mod functions;
 mod joins;
 mod laterals;
 mod literals;
+mod nested_keys;
 mod nodes;
 mod pivot;
 mod reader;

@@ -215,11 +215,7 @@ impl Decoder<'_> {
             ("CONSTANT_VALUE", None) => Ok(LimitCount::Rows(self.number(fields, "constant_integer")?)),
             ("CONSTANT_PERCENTAGE", None) => Ok(LimitCount::Percent(self.typed(fields, "constant_percentage")?)),
             ("EXPRESSION_VALUE", Some(expr)) => Ok(LimitCount::Expression(Box::new(expr))),
-            ("EXPRESSION_PERCENTAGE", Some(expr)) => match expr {
-                // How DuckDB rounds a share of rows cannot be written without LIMIT itself, which takes no columns.
-                expr if expr.columns().is_empty() => Ok(LimitCount::PercentExpression(Box::new(expr))),
-                _ => Err(self.error("a LIMIT by a percentage from a subquery")),
-            },
+            ("EXPRESSION_PERCENTAGE", Some(expr)) => Ok(LimitCount::PercentExpression(Box::new(expr))),
             (other, _) => Err(self.error(format!("the limit {other}"))),
         }
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::super::expr::Expr;
+use super::super::expr::{Argument, Constant, Expr, FunctionCall, Literal};
 use super::super::rel::{Column, ROWID_POSITION, Rel, Scan, State, TableFunction, TableKind, Unnest};
 use super::super::types::DataType;
 use super::reader::{Fields, NO_INDEX};
@@ -56,10 +56,10 @@ impl Decoder<'_> {
         if fields.get("row_group_order_options").is_some() {
             return Err(self.error("a scan in the order of its row groups"));
         }
-        if self.number(fields, "ordinality_idx")? != NO_INDEX {
-            return Err(self.error("WITH ORDINALITY"));
-        }
         let name = self.text(fields, "name")?;
+        if self.number(fields, "ordinality_idx")? != NO_INDEX && name != "unnest" {
+            return Err(self.error(format!("WITH ORDINALITY over {name}")));
+        }
         match name {
             "ducklake_scan" => self.lake_scan(fields),
             "seq_scan" => self.table_scan(fields),
@@ -219,7 +219,8 @@ impl Decoder<'_> {
             function.positions.push(position);
         }
         self.passed_through(fields, &function, binding, &mut slots)?;
-        Ok(as_unnest(function, slots))
+        let ordinality = usize::try_from(self.number(fields, "ordinality_idx")?).ok();
+        Ok(as_unnest(function, slots, ordinality.filter(|index| *index as u64 != NO_INDEX)))
     }
 
     /// The arguments of a function that is called for each row of `input`: its first columns.
@@ -258,19 +259,40 @@ impl Decoder<'_> {
     }
 }
 
-/// `unnest` called for each row of an input is the node of that name, whose own column comes last.
-fn as_unnest(function: TableFunction, slots: Vec<Slot>) -> Decoded {
-    let TableFunction { name, arguments, columns, input, .. } = &function;
-    let (Some(input), [list], [column]) = (input, arguments.as_slice(), columns.as_slice()) else {
+/// `unnest` called for each row of an input is the node of that name, whose own columns come last: the list's values and,
+/// `WITH ORDINALITY` (at the position `ordinality`), their numbers.
+fn as_unnest(function: TableFunction, slots: Vec<Slot>, ordinality: Option<usize>) -> Decoded {
+    let TableFunction { name, arguments, columns, positions, input, .. } = &function;
+    let own = columns.len();
+    let (Some(input), [list], "unnest", 1..) = (input, arguments.as_slice(), name.as_str(), own) else {
         return Decoded { rel: Rel::TableFunction(function), slots };
     };
-    if name != "unnest" {
-        return Decoded { rel: Rel::TableFunction(function), slots };
-    }
     let width = input.columns().len();
-    let place = |slot: Slot| Slot { position: slot.position.map(|at| at.checked_sub(1).unwrap_or(width)), ..slot };
-    let rel = Rel::Unnest(Unnest { input: input.clone(), lists: vec![(column.clone(), list.clone())] });
+    let place = |at: usize| if at < own { width + at } else { at - own };
+    let place = |slot: Slot| Slot { position: slot.position.map(place), ..slot };
+    let lists = columns.iter().zip(positions).map(|(column, position)| {
+        let numbers = Some(*position) == ordinality;
+        (column.clone(), if numbers { numbers_of(list) } else { list.clone() })
+    });
+    let lists: Vec<(Column, Expr)> = lists.collect();
+    let rel = Rel::Unnest(Unnest { input: input.clone(), lists });
     Decoded { rel, slots: slots.into_iter().map(place).collect() }
+}
+
+/// The numbers of a list's values, from 1 on.
+fn numbers_of(list: &Expr) -> Expr {
+    let integer = |value: &str| {
+        let value = Some(Constant::Integer(value.to_owned()));
+        Expr::Literal(Literal { value, data_type: DataType::BigInt })
+    };
+    let call = |name: &str, values: Vec<Expr>, data_type| {
+        let arguments = values.into_iter().map(|value| Argument { name: None, value }).collect();
+        let (name, is_operator) = (name.to_owned(), name == "+");
+        Expr::Function(FunctionCall { name, qualifier: None, arguments, lambda: None, is_operator, data_type })
+    };
+    let length = call("len", vec![list.clone()], DataType::BigInt);
+    let end = call("+", vec![length, integer("1")], DataType::BigInt);
+    call("range", vec![integer("1"), end], DataType::List(Box::new(DataType::BigInt)))
 }
 
 /// A column that DuckDB or DuckLake adds to every table, with the position that stands for it in a [`Scan`].

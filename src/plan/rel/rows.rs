@@ -87,7 +87,7 @@ pub enum LimitCount {
     Percent(f64),
     /// An expression over the input's columns that has the same value for each row (an uncorrelated subquery's).
     Expression(Box<Expr>),
-    /// A percentage that reads no column.
+    /// A percentage, as an expression of that kind.
     PercentExpression(Box<Expr>),
 }
 
