@@ -3,6 +3,7 @@
 
 use super::SyncError;
 use super::apply::{self, Match, StagedDelta, Target};
+use super::compaction::{self, Gathered};
 use super::relations::Places;
 use super::rows::{consolidated, names};
 use super::temporary::{Temporary, qualified};
@@ -42,6 +43,29 @@ impl AccumulatorWrites {
     pub(crate) fn is_empty(&self) -> bool {
         let nothing = |write: &Write| matches!(&write.content, Content::Difference { delta, .. } if delta.is_empty());
         !self.replaces_all && self.writes.iter().all(nothing)
+    }
+
+    /// Has the tables that consist of too many files written anew, where there is something to write.
+    pub(crate) fn compact(
+        self,
+        transaction: &Transaction<'_>,
+        view: &View,
+        gathered: &Gathered,
+        temporary: &Temporary,
+    ) -> Result<AccumulatorWrites, SyncError> {
+        let compacted = |write: Write| match write.content {
+            Content::Difference { delta, found }
+                if !delta.is_empty() && gathered.of_accumulator(&write.table.name).is_some() =>
+            {
+                let name = write.table.qualified(transaction, &view.id);
+                let target = target(view, &write.table, &name);
+                let found = compaction::whole(transaction, target, &delta, found, temporary)?;
+                Ok(Write { content: Content::Difference { delta, found }, ..write })
+            }
+            _ => Ok(write),
+        };
+        let writes = self.writes.into_iter().map(compacted).collect::<Result<_, SyncError>>()?;
+        Ok(AccumulatorWrites { writes, ..self })
     }
 
     /// Writes them.

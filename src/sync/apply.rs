@@ -322,6 +322,17 @@ fn rewrite(
     Ok(Match::Rewrite { table })
 }
 
+/// A query for the rows of `target` that fulfil `condition`, and those that come with `delta`; each with a weight.
+pub(crate) fn content(target: Target<'_>, condition: &str, delta: &StagedDelta) -> String {
+    let (columns, weight) = (names(target.columns), identifier(WEIGHT));
+    format!(
+        "SELECT {columns}, CAST(1 AS BIGINT) AS {weight} FROM {}{condition} \
+         UNION ALL SELECT {columns}, {weight} FROM {} WHERE {weight} > 0",
+        target.table,
+        qualified(&delta.table)
+    )
+}
+
 /// Writes `delta` to `target`.
 pub(crate) fn write(
     transaction: &Transaction<'_>,

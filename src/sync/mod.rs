@@ -16,12 +16,14 @@
 //! | `incremental` | net changes and terms into a consolidated delta |
 //! | `recompute` | the query's rows and their difference to the view's |
 //! | `accumulators` | the groups of a delta into the view's accumulator tables, or all groups again |
+//! | `compaction` | a view's tables of many small files, written anew in one |
 //! | `apply`, `rows` | at most one DELETE, then one INSERT, by content |
 //! | [`report`], [`event`] | what is told afterwards and meanwhile |
 
 pub(crate) mod accumulators;
 mod apply;
 mod choice;
+mod compaction;
 pub(crate) mod damage;
 mod error;
 pub mod event;

@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::accumulators::AccumulatorWrites;
 use super::apply::{self, StagedDelta, Target};
 use super::choice::{self, Choice, Weighing};
+use super::compaction::{self, Gathered};
 use super::damage::{self, Damage};
 use super::event::Step;
 use super::failpoint::pass;
@@ -264,7 +265,7 @@ impl<'a> Refresh<'a> {
         self.report.phases.join_ms = milliseconds(clock);
         self.report.terms = Terms::new(plan.account().len(), plan.terms_run());
         self.report.strategy = Some(Method::Incremental);
-        self.write_delta(&staged.delta, &staged.accumulators, None)
+        self.write_delta(&staged.delta, staged.accumulators, None)
     }
 
     /// From the view's own query.
@@ -307,14 +308,14 @@ impl<'a> Refresh<'a> {
             self.report.reason = Some(reason.map_or(more.clone(), |reason| format!("{reason}; {more}")));
             return self.replace(&made, &accumulators);
         }
-        self.write_delta(&delta, &accumulators, Some(&made))
+        self.write_delta(&delta, accumulators, Some(&made))
     }
 
     /// Writes a delta and the bookkeeping.
     fn write_delta(
         &mut self,
         delta: &StagedDelta,
-        accumulators: &AccumulatorWrites,
+        accumulators: AccumulatorWrites,
         made: Option<&Recomputed>,
     ) -> Result<bool, SyncError> {
         self.report.rows_inserted = delta.inserted;
@@ -329,6 +330,15 @@ impl<'a> Refresh<'a> {
         if self.request.dry_run {
             return Ok(false);
         }
+        let gathered = Gathered::load(self.transaction, &self.view, self.table.as_ref().map(|table| table.id))?;
+        let found = match gathered.of_view().filter(|_| !delta.is_empty()) {
+            Some(files) => {
+                self.report.notes.push(format!("its table consisted of {files} files, and was written anew"));
+                compaction::whole(self.transaction, target, delta, found, self.temporary)?
+            }
+            None => found,
+        };
+        let accumulators = accumulators.compact(self.transaction, &self.view, &gathered, self.temporary)?;
         apply::write(self.transaction, target, delta, &found)?;
         accumulators.write(self.transaction, &self.view)?;
         pass!("after_accumulators");

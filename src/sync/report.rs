@@ -80,7 +80,7 @@ pub struct ViewReport {
     pub hint: Option<String>,
     /// What was found damaged and has been rebuilt.
     pub repaired: Vec<String>,
-    /// What the user should know about the view's meaning.
+    /// What the user should know about the view's meaning and its table.
     pub notes: Vec<String>,
     /// Checks on the sources' history that failed, and so shaped the strategy.
     pub guards: Vec<String>,
