@@ -19,7 +19,7 @@ use ducklake_ivm::inspect::{
     stage_rows, status,
 };
 use ducklake_ivm::lake::{Lake, LakeError, SnapshotId, TableColumn, Transaction, identifier};
-use ducklake_ivm::sync::Method;
+use ducklake_ivm::sync::{Event, Method, SyncOptions, sync};
 use ducklake_ivm::view::{Creation, ViewName, create};
 use lakes::{Catalog, ScratchLake};
 use random::Random;
@@ -215,6 +215,43 @@ fn updates_maintenance_and_schema_are_told_apart() {
     assert!(quiet.tables.iter().all(|table| table.change == "compacted"), "{quiet:?}");
 }
 
+/// Catches: a table that got another name, and nothing else, left out.
+#[test]
+fn a_rename_alone_is_a_change() {
+    let scratch = lake();
+    scratch.run("ALTER TABLE t RENAME TO tt");
+    let to = scratch.current();
+    let found = diff(&scratch.lake, &range(to - 1, to), &[]).unwrap();
+    let told: Vec<_> = found.tables.iter().map(|table| (table.table.as_str(), table.schema.as_slice())).collect();
+    assert_eq!(told, [("main.tt", ["renamed from main.t".to_owned()].as_slice())]);
+}
+
+/// Catches: a view's own refresh shown as a change that it has not taken in.
+#[test]
+fn what_a_view_has_not_taken_in_is_of_what_it_reads() {
+    let scratch = lake();
+    scratch.run("CREATE TABLE other (x INTEGER)");
+    for (name, sql) in [("below", "SELECT id FROM t"), ("above", "SELECT count(*) AS n FROM below")] {
+        create(&scratch.lake, &Creation::new(ViewName::parse(name).unwrap(), sql)).unwrap();
+    }
+    scratch.run("INSERT INTO t VALUES (100, 'new')");
+    sync(&scratch.lake, &SyncOptions::default(), &|_: &Event<'_>| {}).unwrap();
+    let since = |view: &str| diff(&scratch.lake, &view.parse().unwrap(), &[]).unwrap();
+    assert!(since("@above..").tables.is_empty());
+    scratch.run("INSERT INTO t VALUES (101, 'newer');\nINSERT INTO other VALUES (1)");
+    let found = since("@above..");
+    assert_eq!(found.view.as_deref(), Some("main.above"));
+    let told: Vec<_> = found.tables.iter().map(|table| (table.table.as_str(), table.inserted)).collect();
+    assert_eq!(told, [("main.t", 1)]);
+    let last = since("HEAD^!");
+    assert_eq!((last.to.0 - last.from.0, last.tables[0].table.as_str()), (1, "main.other"));
+    let error = diff(&scratch.lake, &"0^!".parse().unwrap(), &[]).unwrap_err();
+    assert!(error.to_string().starts_with("snapshot 0~1 does not exist"), "{error}");
+    let error = diff(&scratch.lake, &"2999-01-01..".parse().unwrap(), &[]).unwrap_err();
+    assert!(error.to_string().contains("is still to come"), "{error}");
+    assert_eq!(diff(&scratch.lake, &"..2999-01-01".parse().unwrap(), &[]).unwrap().tables, []);
+}
+
 #[test]
 fn rows_are_limited_chosen_and_filtered() {
     let scratch = lake();
@@ -248,11 +285,17 @@ fn files_are_those_of_the_metadata() {
     scratch.run("INSERT INTO t SELECT i, 'w' FROM range(100, 200) r(i);\nCALL ducklake_flush_inlined_data('lake')");
     let (_, found) = files::of_range(&scratch.lake, &range(from, scratch.current()), &[]).unwrap();
     assert!(!found.is_empty());
-    for file in &found {
+    for file in found.iter().filter(|file| file.is_file()) {
         assert_eq!(std::fs::metadata(&file.path).unwrap().len(), file.bytes, "{file:?}");
     }
     let stat = diff(&scratch.lake, &range(from, scratch.current()), &[]).unwrap();
     assert_eq!(FileTotals::of(&found), stat.tables[0].files);
+    // What is too small for a file came and went as well.
+    let from = scratch.current();
+    scratch.run("INSERT INTO t VALUES (300, 'x'), (301, 'x');\nDELETE FROM t WHERE id = 301 OR id = 3");
+    let (_, found) = files::of_range(&scratch.lake, &range(from, scratch.current()), &[]).unwrap();
+    let told: Vec<_> = found.iter().map(|file| (file.change.as_str(), file.kind.as_str(), file.rows)).collect();
+    assert_eq!(told, [("added", "inlined", 1), ("added", "inlined delete", 1)], "{found:?}");
 }
 
 #[test]

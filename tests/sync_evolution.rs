@@ -442,3 +442,25 @@ fn expire_all_but_newest(world: &World) {
 fn list(range: std::ops::Range<u64>) -> String {
     range.map(|snapshot| snapshot.to_string()).collect::<Vec<_>>().join(", ")
 }
+
+/// Catches: a view of `SELECT *` that is broken for good once its table has both a new column and a wider one.
+#[test]
+fn a_wider_column_of_a_table_that_grew_is_followed() {
+    let world = world();
+    world.create("stars", "SELECT * FROM t");
+    world.create("sums", "SELECT k, sum(id) AS s FROM (SELECT * FROM t) GROUP BY k");
+    world.run("ALTER TABLE t ADD COLUMN z INTEGER;\nALTER TABLE t ALTER COLUMN id SET DATA TYPE BIGINT");
+    world.run("INSERT INTO t VALUES (5000000000, 1, 'wide', 7)");
+    let report = world.sync();
+    assert_eq!(view_of(&report, "stars").strategy, Some(Method::Full), "{report:?}");
+    let (stars, sums) = ("SELECT id, k, v FROM t", "SELECT k, sum(id)::DECIMAL(38,0) AS s FROM t GROUP BY k");
+    world.assert_holds("stars", stars);
+    world.assert_holds("sums", sums);
+    world.run("INSERT INTO t VALUES (6000000000, 2, 'wider', 8);\nDELETE FROM t WHERE id = 3");
+    let report = world.sync();
+    assert_eq!(view_of(&report, "stars").strategy, Some(Method::Incremental), "{report:?}");
+    assert_eq!(view_of(&report, "sums").strategy, Some(Method::Incremental), "{report:?}");
+    world.assert_holds("stars", stars);
+    world.assert_holds("sums", sums);
+    assert_verified(&world);
+}

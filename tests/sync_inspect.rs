@@ -7,7 +7,7 @@ mod world;
 
 use ducklake_ivm::inspect::{Span, explain, status, verify, verify_sample};
 use ducklake_ivm::lake::{Access, Lake, SnapshotId};
-use ducklake_ivm::sync::SyncOptions;
+use ducklake_ivm::sync::{Method, SyncOptions};
 use ducklake_ivm::view::ViewName;
 use world::World;
 
@@ -180,4 +180,110 @@ fn a_view_is_as_far_behind_as_the_views_that_it_reads() {
     assert_eq!(stale(), [true, true]);
     world.sync();
     assert_eq!(stale(), [false, false]);
+}
+
+/// Catches: a view that is said to be behind for ever, because a sync that finds nothing for it writes nothing.
+#[test]
+fn a_change_of_columns_that_a_view_does_not_read_is_none() {
+    let world = world();
+    world.create("above", "SELECT count(*) AS n FROM v");
+    world.run("UPDATE orders SET amount = amount + 1;\nUPDATE customer SET id = id WHERE id = 1");
+    world.run("ALTER TABLE nation ADD COLUMN note VARCHAR");
+    let report = world.sync();
+    assert!(report.views.iter().all(|view| view.strategy == Some(Method::Noop)), "{report:?}");
+    for view in status(&world.lake, &[]).unwrap() {
+        assert_eq!((view.stale, view.lag_snapshots, view.lag_ms), (false, 0, 0), "{view:?}");
+    }
+    // The lag counts from the first change that is one for the view.
+    world.run("UPDATE orders SET customer = 3 WHERE id = 1;\nCREATE TABLE other (x INTEGER)");
+    for view in status(&world.lake, &[]).unwrap() {
+        assert_eq!((view.stale, view.lag_snapshots), (true, 2), "{view:?}");
+    }
+    world.sync();
+    assert!(status(&world.lake, &[]).unwrap().iter().all(|view| !view.stale));
+}
+
+/// Catches: our own commits counted as ones that a view has not taken in.
+#[test]
+fn refreshes_of_other_views_are_no_lag() {
+    let world = world();
+    world.create("other", "SELECT id FROM orders");
+    world.run("INSERT INTO orders VALUES (100, 1, 1)");
+    let only = SyncOptions { views: vec![ViewName::parse("other").unwrap()], ..SyncOptions::default() };
+    world.sync_with(&only).unwrap();
+    let found = status(&world.lake, &[name()]).unwrap();
+    assert_eq!((found[0].stale, found[0].lag_snapshots), (true, 1));
+}
+
+/// Catches: `plan` of a view over a view that says that nothing is to be done although the one below it is behind.
+#[test]
+fn a_plan_follows_the_views_below() {
+    let world = world();
+    world.create("above", "SELECT count(*) AS n FROM v");
+    world.run("INSERT INTO orders VALUES (100, 1, 1)");
+    let above = ViewName::parse("above").unwrap();
+    let plan = explain(&world.lake, &above, Span::default()).unwrap();
+    assert_eq!(plan.next, Method::Follows, "{plan:?}");
+    assert!(plan.next_reason.unwrap().starts_with("it reads main.v, which would change first"));
+    world.sync();
+    assert_eq!(explain(&world.lake, &above, Span::default()).unwrap().next, Method::Noop);
+}
+
+#[test]
+fn a_plan_without_changes_shows_the_sql_as_it_would_be() {
+    let world = world();
+    let sql = explain(&world.lake, &name(), Span::default()).unwrap().sql.unwrap();
+    assert!(sql.starts_with("-- No table changed") && sql.matches("-- term ").count() == 3, "{sql}");
+}
+
+/// Catches: two runs of a volatile query compared as if they had to be equal.
+#[test]
+fn what_is_volatile_is_not_compared() {
+    let world = world();
+    world.create("rolled", "SELECT id, random() AS r FROM orders");
+    let found = verify(&world.lake, &[ViewName::parse("rolled").unwrap()], 5).unwrap().remove(0);
+    assert!(!found.compared && found.error.is_none(), "{found:?}");
+    assert!(found.note.unwrap().starts_with("view main.rolled cannot be compared with its query: random()"));
+}
+
+/// Catches: the snapshot of a view's creation, and a hint about `sync --to`, in a verification that was not possible.
+#[test]
+fn what_cannot_be_compared_says_why() {
+    let world = world();
+    world.run("INSERT INTO orders VALUES (100, 1, 1)");
+    let stands_for = world.sync().snapshot;
+    world.run("DELETE FROM orders WHERE id = 2;\nDELETE FROM orders WHERE id = 3");
+    world.run(
+        "CALL ducklake_expire_snapshots('lake', versions => [STANDS])"
+            .replace("STANDS", &stands_for.to_string())
+            .as_str(),
+    );
+    let found = verify(&world.lake, &[], 5).unwrap().remove(0);
+    assert_eq!((found.compared, found.snapshot), (false, Some(stands_for)), "{found:?}");
+    assert!(found.error.unwrap().contains("has expired, and main.orders has changed since"));
+    assert!(found.hint.unwrap().starts_with("sync it first"));
+    world.sync();
+    assert!(verify(&world.lake, &[], 5).unwrap()[0].holds());
+}
+
+/// Catches: a question about all views that one unreadable file leaves without an answer.
+#[test]
+fn a_status_goes_on_where_a_file_is_missing() {
+    let world = World::new("CREATE TABLE t (a INTEGER, b INTEGER);\nCREATE TABLE u (a INTEGER)");
+    world.run("CALL lake.set_option('data_inlining_row_limit', 0)");
+    world.create("v", "SELECT a FROM t");
+    world.create("w", "SELECT a FROM u");
+    world.run("INSERT INTO t SELECT i, i FROM range(10) r(i);\nINSERT INTO u VALUES (1)");
+    world.sync();
+    world.run("BEGIN;\nDELETE FROM t WHERE a = 1;\nINSERT INTO t VALUES (11, 11);\nCOMMIT;\nINSERT INTO u VALUES (2)");
+    for file in world.rows("SELECT data_file FROM ducklake_list_files('lake', 't')") {
+        std::fs::remove_file(file).unwrap();
+    }
+    let found = status(&world.lake, &[]).unwrap();
+    let error = found[0].error.as_ref().unwrap();
+    assert!(error.contains("main.v") && error.contains("of main.t is missing"), "{error}");
+    assert_eq!((found[0].stale, found[1].stale, found[1].condition), (true, true, "ok"));
+    let report = world.sync_with(&SyncOptions::default()).unwrap();
+    let errors: Vec<_> = report.views.iter().map(|view| view.error.is_some()).collect();
+    assert_eq!(errors, [true, false], "{report:?}");
 }

@@ -172,3 +172,21 @@ fn an_accumulator_table_with_other_columns() {
     assert_eq!(view_of(&world.sync(), "above").strategy, Some(Method::Incremental));
     world.assert_holds("above", ABOVE);
 }
+
+#[test]
+fn a_view_of_the_lake_in_the_place_of_the_table() {
+    damaged(
+        |_| "DROP TABLE v;\nCREATE VIEW v AS SELECT 1 AS id, 'x' AS v, 'y' AS w".to_owned(),
+        "someone else gave its name to a view of the lake",
+    );
+}
+
+/// Catches: rows that went with a table that is made anew, and are not counted.
+#[test]
+fn rows_of_a_table_that_is_made_anew_are_counted() {
+    let world = world();
+    world.run("ALTER TABLE v ADD COLUMN mine INTEGER");
+    let views = repair(&world);
+    let of = views.iter().find(|view| view.view == "main.v").unwrap();
+    assert_eq!((of.rows_inserted, of.rows_deleted), (40, 40), "{of:?}");
+}

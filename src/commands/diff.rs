@@ -17,6 +17,7 @@ use crate::view::ViewName;
 const EXAMPLES: &str = "\
 Examples:
   ducklake-ivm diff 120..135                        # between two snapshots
+  ducklake-ivm diff 135^!                           # what that commit changed
   ducklake-ivm diff HEAD~3.. orders                 # the last three commits, one table
   ducklake-ivm diff 2026-11-01..                    # since midnight, UTC
   ducklake-ivm diff @mart.sales..                   # what a view has not taken in
@@ -25,14 +26,15 @@ Examples:
   ducklake-ivm diff 120.. --impact                  # what it means for the views
 
 A snapshot is a number, HEAD, HEAD~3, a date or time (UTC, unless it has an offset), or @view: what a view stands for. \
-A side that is left out is the newest. Changes are net: what came and went again in between is not there, and \
+A side that is left out is the newest; 135^! is 134..135. A range that begins with @view is about the tables that this \
+view reads, unless others are named. Changes are net: what came and went again in between is not there, and \
 maintenance changes no row.";
 
 /// Show what changed between two snapshots: rows, files, schema, and what it means for the views
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Diff {
-    /// The snapshots, as FROM..TO
+    /// The snapshots, as FROM..TO, or COMMIT^! for what one commit changed
     #[arg(value_name = "FROM..TO")]
     range: String,
     /// The tables [default: all that changed]
@@ -177,7 +179,7 @@ struct Stat {
 
 impl Answer for Stat {
     fn page(&self, page: &mut Page) {
-        let Changes { from, to, snapshots, maintenance, tables } = &self.changes;
+        let Changes { from, to, snapshots, maintenance, view, tables } = &self.changes;
         let rows: Vec<Vec<String>> = tables.iter().map(|table| stat_row(table, tables)).collect();
         if !rows.is_empty() {
             page.table(&["table", "inserted", "deleted", "updated", "rows now", "files", ""], &rows);
@@ -195,7 +197,8 @@ impl Answer for Stat {
             [] => String::new(),
             some => format!(", only maintenance in {}", listed(some)),
         };
-        page.paragraph("", "  ", &format!("{}; {commits} from snapshot {from} to {to}{only}", summary(tables)));
+        let of = view.as_ref().map(|view| format!(" of what {view} reads")).unwrap_or_default();
+        page.paragraph("", "  ", &format!("{}{of}; {commits} from snapshot {from} to {to}{only}", summary(tables)));
     }
 
     fn records(&self) -> Result<Option<Records>, Failure> {
@@ -310,10 +313,7 @@ impl Answer for FileList {
                 page.heading(&file.table);
                 last = Some(&file.table);
             }
-            let sign = if file.change == "added" { '+' } else { '-' };
-            let rows = if file.kind == "data" { "rows" } else { "deletes" };
-            let found = file.found.as_ref().map(|found| format!(": {found}")).unwrap_or_default();
-            page.line(&format!("{sign} {} ({rows}: {}, {}){found}", file.path, file.rows, HumanBytes(file.bytes)));
+            page.line(&file_line(file));
         }
     }
 
@@ -328,6 +328,18 @@ impl Answer for FileList {
             ("found", "VARCHAR"),
         ];
         Records::new(&columns, &self.files).map(Some)
+    }
+}
+
+fn file_line(file: &ChangedFile) -> String {
+    let sign = if file.change == "added" { '+' } else { '-' };
+    let found = file.found.as_ref().map(|found| format!(": {found}")).unwrap_or_default();
+    let (path, rows, bytes) = (&file.path, file.rows, HumanBytes(file.bytes));
+    match file.kind.as_str() {
+        "data" => format!("{sign} {path} (rows: {rows}, {bytes}){found}"),
+        "delete" => format!("{sign} {path} (deletes: {rows}, {bytes}){found}"),
+        "inlined" => format!("{sign} in the catalog itself (rows: {rows})"),
+        _ => format!("{sign} in the catalog itself (deletes: {rows})"),
     }
 }
 

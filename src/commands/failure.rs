@@ -122,6 +122,7 @@ fn exit_of(error: &LakeError) -> Exit {
         | LakeError::CatalogVersion { .. }
         | LakeError::Store { .. }
         | LakeError::Refused { .. }
+        | LakeError::UnknownType { .. }
         | LakeError::MissingExtension { .. } => Exit::Lake,
         LakeError::NoSnapshot { .. } | LakeError::Parse { .. } => Exit::Usage,
         _ => Exit::ViewFailed,

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::failure::{Exit, Failure};
 use super::global::Session;
-use super::output::{Answer, NONE, Page, Records};
+use super::output::{Answer, NONE, Page, Records, seconds};
 use crate::inspect::{PastRefresh, history};
 use crate::lake::Access;
 use crate::view::ViewName;
@@ -15,7 +15,8 @@ Examples:
   ducklake-ivm history mart.sales
   ducklake-ivm history mart.sales -n 1000 --format csv
 
-Refreshes that had nothing to do write nothing, and are not here. The history of a view outlives it.";
+The last lines are the commands that show, row by row, what the newest refresh changed and why. Refreshes that had \
+nothing to do write nothing, and are not here. The history of a view outlives it.";
 
 /// Show past refreshes of a view, newest first: what they took in, how, and how long it took
 #[derive(Args)]
@@ -24,7 +25,7 @@ pub(super) struct History {
     /// The view's name: name or schema.name
     name: String,
     /// How many refreshes to show
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
 }
 
@@ -61,12 +62,20 @@ impl Answer for HistoryAnswer {
             }
             page.paragraph(&format!("{}: ", refresh.committed), "  ", &remarks(refresh));
         }
+        let wrote = |refresh: &&PastRefresh| refresh.rows_inserted + refresh.rows_deleted > 0;
+        if let Some(last) = self.refreshes.iter().find(wrote) {
+            page.gap();
+            page.line(&format!("rows that commit {} changed, and the changes that it took in:", last.committed));
+            for command in commands(&self.view, last) {
+                page.line(&format!("  {command}"));
+            }
+        }
     }
 
     fn records(&self) -> Result<Option<Records>, Failure> {
         let columns = [
             ("committed", "BIGINT"),
-            ("at", "TIMESTAMP"),
+            ("at", "TIMESTAMPTZ"),
             ("snapshot", "BIGINT"),
             ("strategy", "VARCHAR"),
             ("reason", "VARCHAR"),
@@ -94,13 +103,42 @@ fn row(refresh: &PastRefresh) -> Vec<String> {
     };
     vec![
         refresh.committed.to_string(),
-        refresh.at.split('.').next().unwrap_or_default().to_owned(),
+        seconds(&refresh.at),
         refresh.strategy.clone(),
         terms,
         refresh.rows_read.to_string(),
         written,
         format!("{} ms", refresh.elapsed_ms),
     ]
+}
+
+/// The commands that show a refresh of `view` row by row: what it wrote, and what it took in.
+fn commands(view: &str, refresh: &PastRefresh) -> Vec<String> {
+    let mut commands = vec![format!("ducklake-ivm diff {}^! {} --rows", refresh.committed, argument(view))];
+    let mut ranges: Vec<((u64, u64), Vec<String>)> = Vec::new();
+    for source in refresh.sources.iter().filter(|source| source.changed && source.from < source.to) {
+        let (range, table) = ((source.from, source.to), argument(&source.table));
+        match ranges.iter_mut().find(|(known, _)| *known == range) {
+            Some((_, tables)) => tables.push(table),
+            None => ranges.push((range, vec![table])),
+        }
+    }
+    let taken =
+        ranges.iter().map(|((from, to), tables)| format!("ducklake-ivm diff {from}..{to} {} --rows", tables.join(" ")));
+    commands.extend(taken);
+    commands
+}
+
+/// A name as `schema.name`, as an argument in a shell.
+fn argument(name: &str) -> String {
+    let is_plain =
+        name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.')) && name.matches('.').count() == 1;
+    if is_plain {
+        return name.to_owned();
+    }
+    let (schema, table) = name.split_once('.').unwrap_or(("main", name));
+    let quoted = |part: &str| format!("\"{}\"", part.replace('"', "\"\"").replace('\'', "'\\''"));
+    format!("'{}.{}'", quoted(schema), quoted(table))
 }
 
 /// What a line of the table has no room for.

@@ -8,14 +8,16 @@ use super::global::Session;
 use super::output::{self, Answer, NONE, Page};
 use crate::inspect::explain::ExplainedTerm;
 use crate::inspect::nodes::ExplainedNode;
-use crate::inspect::{Explanation, Span, explain};
+use crate::inspect::{Explanation, Span, explain, revision};
 use crate::lake::{Access, SnapshotId};
+use crate::sync::Method;
 use crate::view::ViewName;
 
 const EXAMPLES: &str = "\
 Examples:
   ducklake-ivm plan mart.sales                    # what the next sync would do
   ducklake-ivm plan mart.sales --from 40 --to 42  # what it does for any window
+  ducklake-ivm plan mart.sales --from HEAD~3      # as in diff: HEAD~3, dates and times, @view
   ducklake-ivm plan mart.sales --sql              # with the SQL that DuckDB runs
 
 The operators are shown as a tree, each with its kind of rule, what is read and what is done. A join of N tables has N \
@@ -30,10 +32,10 @@ pub(super) struct Plan {
     name: String,
     /// Begin the window after this snapshot [default: what the view has taken in]
     #[arg(long, value_name = "SNAPSHOT")]
-    from: Option<u64>,
+    from: Option<String>,
     /// End the window with this snapshot [default: the newest]
     #[arg(long, value_name = "SNAPSHOT")]
-    to: Option<u64>,
+    to: Option<String>,
     /// Show the SQL too; with --format json it is always there
     #[arg(long)]
     sql: bool,
@@ -43,15 +45,16 @@ impl Plan {
     /// Runs the command.
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Failure> {
         let name = ViewName::parse(&self.name)?;
-        if let (Some(from), Some(to)) = (self.from, self.to)
+        let lake = session.open(Access::ReadOnly)?;
+        let named = |text: &Option<String>| text.as_ref().map(|text| revision::named(&lake, text)).transpose();
+        let span = Span { from: named(&self.from)?, to: named(&self.to)? };
+        if let (Some(from), Some(to)) = (span.from, span.to)
             && from > to
         {
             return Err(Failure::usage(format!("the window ends with snapshot {to}, before its begin {from}"))
                 .hint("give the older snapshot as --from"));
         }
-        let span = Span { from: self.from.map(SnapshotId), to: self.to.map(SnapshotId) };
-        let lake = session.open(Access::ReadOnly)?;
-        let explanation = explain(&lake, &name, span)?;
+        let explanation = explain(&lake, &name, span).map_err(|error| error.about(&lake, &name))?;
         session.output.answer(&Explained {
             explanation: &explanation,
             sql: self.sql,
@@ -77,31 +80,17 @@ struct Explained<'a> {
 
 impl Answer for Explained<'_> {
     fn page(&self, page: &mut Page) {
-        let Explanation {
-            view,
-            rule,
-            join,
-            nodes,
-            legs,
-            terms,
-            accumulators,
-            sql,
-            reason,
-            next,
-            next_reason,
-            notes,
-            ..
-        } = self.explanation;
+        let Explanation { view, rule, nodes, legs, terms, accumulators, sql, reason, next, next_reason, notes, .. } =
+            self.explanation;
         let how = match reason {
             Some(reason) => format!("recomputed, and the difference written. {reason}"),
-            None => "maintained from changes".to_owned(),
+            None => format!("maintained from the rows that changed{}", beside(*rule)),
         };
         page.paragraph(&format!("view {view}: "), "  ", &how);
-        page.line(&format!("rule: {}   join: {}", rule.unwrap_or(NONE), join.unwrap_or(NONE)));
         let why = next_reason.as_ref().filter(|why| Some(*why) != reason.as_ref());
         let why = why.map(|why| format!(": {why}")).unwrap_or_default();
         let whose = if self.whole { "next sync: " } else { "a sync over this window: " };
-        page.paragraph(whose, "  ", &format!("{}{why}", next.word()));
+        page.paragraph(whose, "  ", &format!("{}{}{why}", next.word(), meaning(*next)));
         for note in notes {
             page.paragraph("note: ", "  ", note);
         }
@@ -125,7 +114,8 @@ impl Answer for Explained<'_> {
         if !terms.is_empty() {
             page.gap();
             let run = terms.iter().filter(|term| !term.skipped).count();
-            page.line(&format!("terms: {run} of {} run", terms.len()));
+            let legend = "(Δ: what changed in a table; @: the table at that snapshot)";
+            page.line(&format!("terms: {run} of {} run   {legend}", terms.len()));
             for (number, term) in terms.iter().enumerate() {
                 page.paragraph(&format!("{:>3}  ", number + 1), "     ", &term_text(term));
             }
@@ -133,9 +123,9 @@ impl Answer for Explained<'_> {
         for accumulator in accumulators {
             page.gap();
             page.paragraph(
-                &format!("accumulator {}: ", accumulator.table),
+                "kept for its aggregates: ",
                 "  ",
-                &format!("per {}", accumulator.groups.join(", ")),
+                &format!("{}, a row {}", accumulator.table, per(&accumulator.groups)),
             );
             let rows: Vec<Vec<String>> = accumulator
                 .measures
@@ -161,6 +151,30 @@ fn node_row(node: &ExplainedNode) -> Vec<String> {
         if node.changed { "yes" } else { "no" }.to_owned(),
         reads.into_iter().chain(node.done.clone()).collect::<Vec<_>>().join(", "),
     ]
+}
+
+/// What a view is made of beside the rows that changed.
+fn beside(rule: Option<&str>) -> &'static str {
+    match rule {
+        Some("product") => ", joined with the other tables",
+        Some("stateful") => " and the groups that they are in",
+        Some("non_linear") => " and those that depend on them",
+        _ => "",
+    }
+}
+
+/// What a way to refresh comes to, where the word does not say it.
+fn meaning(method: Method) -> &'static str {
+    match method {
+        Method::Noop => " (nothing to do)",
+        Method::Recompute => " (the SELECT runs anew, and the difference is written)",
+        Method::Full => " (the SELECT runs anew, and replaces all rows)",
+        Method::Incremental | Method::Follows => "",
+    }
+}
+
+fn per(groups: &[String]) -> String {
+    if groups.is_empty() { "in all".to_owned() } else { format!("per {}", groups.join(", ")) }
 }
 
 /// A term in one line: whose change it is, and what it reads beside.

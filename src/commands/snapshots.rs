@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::failure::{Exit, Failure};
 use super::global::Session;
-use super::output::{Answer, NONE, Page, Records};
+use super::output::{Answer, NONE, Page, Records, seconds};
 use crate::inspect::log::TouchedTable;
 use crate::inspect::{LogOptions, LoggedSnapshot, log, revision};
 use crate::lake::Access;
@@ -26,7 +26,7 @@ Rows are counted net: what a commit did and undid does not count, and maintenanc
 #[command(after_help = EXAMPLES)]
 pub(super) struct Snapshots {
     /// How many commits to show
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
     /// Only commits from this snapshot or moment on: 120, HEAD~50, 2026-11-01, @view
     #[arg(long, value_name = "REVISION")]
@@ -87,7 +87,7 @@ impl Answer for Log {
         }]);
         let columns = [
             ("snapshot", "BIGINT".into()),
-            ("at", "TIMESTAMP".into()),
+            ("at", "TIMESTAMPTZ".into()),
             ("author", "VARCHAR".into()),
             ("message", "VARCHAR".into()),
             ("maintenance", "BOOLEAN".into()),
@@ -117,7 +117,7 @@ fn row(snapshot: &LoggedSnapshot) -> Vec<String> {
     let what = format!("{label}{}", what.join(", "));
     vec![
         snapshot.snapshot.to_string(),
-        snapshot.at.split('.').next().unwrap_or_default().to_owned(),
+        seconds(&snapshot.at),
         snapshot.author.clone().unwrap_or_else(|| NONE.to_owned()),
         if what.is_empty() { NONE.to_owned() } else { what },
     ]

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::failure::{Exit, Failure};
 use super::global::Session;
-use super::output::{Answer, NONE, Page, Records};
+use super::output::{Answer, NONE, Page, Records, seconds};
 use super::{duration, names};
 use crate::inspect::{Status, status};
 use crate::lake::Access;
@@ -72,7 +72,7 @@ impl Answer for StatusAnswer {
             ("files", "BIGINT".into()),
             ("maintenance", "VARCHAR".into()),
             ("reason", "VARCHAR".into()),
-            ("last_refresh_at", "TIMESTAMP".into()),
+            ("last_refresh_at", "TIMESTAMPTZ".into()),
             ("last_refresh_strategy", "VARCHAR".into()),
             ("last_refresh_rows_inserted", "BIGINT".into()),
             ("last_refresh_rows_deleted", "BIGINT".into()),
@@ -119,13 +119,10 @@ fn row(view: &Status) -> Vec<String> {
             format!("{} {snapshots}, {}", view.lag_snapshots, duration::readable(view.lag_ms / 1_000))
         }
     };
-    let refresh = view.last_refresh.as_ref().map_or_else(
-        || NONE.to_owned(),
-        |last| {
-            let seconds = last.at.split('.').next().unwrap_or_default();
-            format!("{seconds} {}", last.strategy)
-        },
-    );
+    let refresh = view
+        .last_refresh
+        .as_ref()
+        .map_or_else(|| NONE.to_owned(), |last| format!("{} {}", seconds(&last.at), last.strategy));
     let known = |number: Option<String>| number.unwrap_or_else(|| NONE.to_owned());
     let rows = known(view.rows.map(|rows| rows.to_string()));
     let snapshot = known(view.snapshot.map(|snapshot| snapshot.to_string()));

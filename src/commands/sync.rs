@@ -9,7 +9,8 @@ use super::failure::{Exit, Failure};
 use super::global::Session;
 use super::names;
 use super::output::{self, Answer, NONE, Page, Progress};
-use crate::lake::{Access, SnapshotId};
+use crate::inspect::revision;
+use crate::lake::Access;
 use crate::sync::{self, Event, Method, Report, Step, SyncOptions, ViewReport};
 
 const EXAMPLES: &str = "\
@@ -17,7 +18,7 @@ Examples:
   ducklake-ivm sync                        # all views
   ducklake-ivm sync mart.sales             # this one, and the views that it reads
   ducklake-ivm sync --dry-run              # what would be done, and why
-  ducklake-ivm sync --to 42                # up to snapshot 42
+  ducklake-ivm sync --to 42                # up to snapshot 42; as in diff, also HEAD~3, a date …
   ducklake-ivm sync --every 30s            # until Ctrl-C
   ducklake-ivm sync --format json | jq '.views[] | select(.error)'
 
@@ -31,9 +32,9 @@ pub(super) struct Sync {
     /// The views, with those that they read [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Bring them to this snapshot instead of the newest
+    /// Bring them to this snapshot instead of the newest: 120, HEAD~3, a date or time, @view
     #[arg(long, value_name = "SNAPSHOT")]
-    to: Option<u64>,
+    to: Option<String>,
     /// Replace all rows by those of the SELECT, run anew
     #[arg(long)]
     full: bool,
@@ -53,14 +54,14 @@ impl Sync {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Failure> {
         let options = SyncOptions {
             views: names::parse(&self.names)?,
-            to: self.to.map(SnapshotId),
+            to: None,
             full: self.full,
             repair: self.repair,
             dry_run: self.dry_run,
         };
         match self.every {
             None => {
-                let report = once(session, &options)?;
+                let report = once(session, &options, self.to.as_deref())?;
                 session.output.answer(&Synced { report: &report, dry_run: self.dry_run })?;
                 Ok(say_errors(&report))
             }
@@ -73,7 +74,7 @@ impl Sync {
 /// come back.
 fn every(session: &Session, options: &SyncOptions, pause: Duration) -> Result<Exit, Failure> {
     loop {
-        match once(session, options) {
+        match once(session, options, None) {
             Ok(report) => {
                 session.output.one_of_many(&Synced { report: &report, dry_run: false })?;
                 say_errors(&report);
@@ -88,11 +89,13 @@ fn every(session: &Session, options: &SyncOptions, pause: Duration) -> Result<Ex
 }
 
 /// Opens the lake for one sync only: while it is open, a catalog in a DuckDB file is closed to everybody else.
-fn once(session: &Session, options: &SyncOptions) -> Result<Report, Failure> {
+fn once(session: &Session, options: &SyncOptions, to: Option<&str>) -> Result<Report, Failure> {
     let access = if options.dry_run { Access::ReadOnly } else { Access::ReadWrite };
     let lake = session.open(access)?;
+    let to = to.map(|to| revision::named(&lake, to)).transpose()?;
+    let options = SyncOptions { to, ..options.clone() };
     let progress = Progress::begin(&session.output);
-    Ok(sync::sync(&lake, options, &|event: &Event<'_>| show(&progress, event))?)
+    Ok(sync::sync(&lake, &options, &|event: &Event<'_>| show(&progress, event))?)
 }
 
 fn show(progress: &Progress, event: &Event<'_>) {

@@ -17,7 +17,8 @@ Examples:
   ducklake-ivm verify mart.sales --sample 1      # one row in a hundred
 
 Each view is compared with its SELECT, run at the snapshot that the view stands for: changes that it has not taken in \
-yet are no difference. Equal rows are counted. The exit code is 4 if a view differs.";
+yet are no difference. Equal rows are counted. A view whose query gives other rows each time it runs (random(), now()) \
+cannot be compared, and is said not to be. The exit code is 4 if a view differs.";
 
 /// Compare views with a full recompute of their SELECT, and show the rows that differ
 #[derive(Args)]
@@ -83,6 +84,7 @@ impl Answer for VerifyAnswer {
             ("rows", "BIGINT"),
             ("missing", "BIGINT"),
             ("unexpected", "BIGINT"),
+            ("note", "VARCHAR"),
             ("error", "VARCHAR"),
             ("hint", "VARCHAR"),
         ];
@@ -104,6 +106,10 @@ impl Answer for VerifyAnswer {
                     page.paragraph("  what to do: ", "  ", hint);
                 }
             }
+            if let Some(note) = &view.note {
+                page.gap();
+                page.paragraph("", "  ", note);
+            }
             if !view.differences.is_empty() {
                 page.gap();
                 differences(page, view);
@@ -121,7 +127,7 @@ fn row(view: &Verification) -> Vec<String> {
     let count = |count: u64| if view.compared { count.to_string() } else { NONE.to_owned() };
     vec![
         view.view.clone(),
-        view.snapshot.to_string(),
+        view.snapshot.map_or_else(|| NONE.to_owned(), |snapshot| snapshot.to_string()),
         count(view.rows),
         count(view.missing),
         count(view.unexpected),

@@ -6,11 +6,12 @@ use serde::Serialize;
 
 use super::InspectError;
 use super::files::{FileTotals, files};
+use super::lag;
 use super::log::is_maintenance;
-use super::revision::Range;
+use super::revision::{Range, Revision};
 use super::row_counts::RowCounts;
 use super::tables::{End, Ends, Staged, unknown};
-use crate::lake::{Lake, SnapshotId, TableId, Transaction};
+use crate::lake::{Lake, SnapshotId, TableId, TableIdentity, Transaction};
 use crate::sync::temporary::Temporary;
 use crate::view::{ViewName, registry};
 
@@ -26,6 +27,8 @@ pub struct Diff {
     pub snapshots: u64,
     /// Those of them that only reorganised files.
     pub maintenance: Vec<SnapshotId>,
+    /// The view that the range begins with; then only what it reads counts.
+    pub view: Option<String>,
     /// The tables that changed, by name.
     pub tables: Vec<TableDiff>,
 }
@@ -67,6 +70,8 @@ pub(super) struct Touched {
     snapshots: u64,
     maintenance: Vec<SnapshotId>,
     views: BTreeMap<TableId, String>,
+    /// The view whose sources these are, if only they were asked for.
+    read_by: Option<String>,
 }
 
 /// Tells what changed in a range: in `names`, or in all tables but those of the registry.
@@ -83,10 +88,12 @@ pub fn diff(lake: &Lake, range: &Range, names: &[ViewName]) -> Result<Diff, Insp
     }
     tables.sort_by(|one, other| one.table.cmp(&other.table).then_with(|| other.change.cmp(one.change)));
     let (from, to) = touched.span;
-    Ok(Diff { from, to, snapshots: touched.snapshots, maintenance: touched.maintenance, tables })
+    let Touched { snapshots, maintenance, read_by: view, .. } = touched;
+    Ok(Diff { from, to, snapshots, maintenance, view, tables })
 }
 
-/// Finds the tables that may have changed in a range; `names` limits them, and each must be there.
+/// Finds the tables that may have changed in a range; `names` limits them, and each must be there. Without names, a range
+/// that begins with a view is about what that view has not taken in: the tables that it reads.
 pub(super) fn touched(
     transaction: &Transaction<'_>,
     range: &Range,
@@ -110,15 +117,22 @@ pub(super) fn touched(
             return Err(unknown(transaction, name, Some((from, to)))?);
         }
     }
+    let read = match &range.from {
+        Revision::View(view) if names.is_empty() => Some(lag::sources(transaction, view)?),
+        _ => None,
+    };
+    let read_by = read.as_ref().map(|read| read.view.to_string());
     let changed = transaction.changed_tables(from, to)?;
     let compacted: BTreeSet<TableId> =
         snapshots.iter().flat_map(|snapshot| super::log::tables_named(&snapshot.changes_made)).collect();
-    let ids = |tables: &[crate::lake::TableIdentity]| tables.iter().map(|table| table.id).collect::<BTreeSet<_>>();
+    let ids = |tables: &[TableIdentity]| tables.iter().map(|table| table.id).collect::<BTreeSet<_>>();
     let (old_ids, new_ids) = (ids(&before), ids(&after));
     let mut tables = Vec::new();
     for id in old_ids.union(&new_ids).copied() {
         let both = old_ids.contains(&id) && new_ids.contains(&id);
-        let may_have = changed.tables.contains(&id) || compacted.contains(&id);
+        let identity = |tables: &[TableIdentity]| tables.iter().find(|table| table.id == id).cloned();
+        let renamed = both && identity(&before) != identity(&after);
+        let may_have = renamed || changed.tables.contains(&id) || compacted.contains(&id);
         if both && !may_have && names.is_empty() && (changed.complete || !transaction.changed(id, from, to)?) {
             continue;
         }
@@ -128,7 +142,10 @@ pub(super) fn touched(
                 .is_some_and(|end| ViewName::new(end.identity.schema.clone(), end.identity.name.clone()) == *name)
         };
         let is_wanted = if names.is_empty() {
-            ends.last().is_some_and(|end| !end.identity.schema.eq_ignore_ascii_case(registry::SCHEMA))
+            ends.last().is_some_and(|end| {
+                !end.identity.schema.eq_ignore_ascii_case(registry::SCHEMA)
+                    && read.as_ref().is_none_or(|read| read.holds(&end.identity))
+            })
         } else {
             names.iter().any(|name| called(&ends.old, name) || called(&ends.new, name))
         };
@@ -138,7 +155,7 @@ pub(super) fn touched(
     }
     tables.sort_by_key(|ends| ends.last().map(End::name));
     let views = view_tables(transaction)?;
-    Ok(Touched { span: (from, to), tables, snapshots: snapshots.len() as u64, maintenance, views })
+    Ok(Touched { span: (from, to), tables, snapshots: snapshots.len() as u64, maintenance, views, read_by })
 }
 
 /// The tables that hold views, and the views.

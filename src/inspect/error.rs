@@ -56,6 +56,8 @@ pub enum InspectError {
         table: String,
         /// What DuckDB says.
         message: String,
+        /// Columns that are called like the one that is not there.
+        near: Vec<String>,
     },
 }
 
@@ -75,26 +77,15 @@ impl InspectError {
             InspectError::View(error) => error.hint(),
             InspectError::Sync(error) => error.hint(),
             InspectError::Revision(error) => error.hint(),
-            InspectError::UnknownTable { near, .. } | InspectError::UnknownColumn { near, .. } => {
+            InspectError::Condition { near, .. } if near.is_empty() => {
+                Some("write it as in WHERE, over the table's own columns".to_owned())
+            }
+            InspectError::UnknownTable { near, .. }
+            | InspectError::UnknownColumn { near, .. }
+            | InspectError::Condition { near, .. } => {
                 (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")))
             }
             InspectError::LakeView { .. } => Some("name the tables that it reads".to_owned()),
-            InspectError::Condition { .. } => Some("write it as in WHERE, over the table's own columns".to_owned()),
         }
     }
-}
-
-/// Up to three of `names` that are most like `wanted`, the likest first. What stands before the last dot of both counts
-/// for nothing.
-pub(super) fn near(wanted: &str, names: impl IntoIterator<Item = String>) -> Vec<String> {
-    const LIKE: f64 = 0.75;
-    let last_part = |name: &str| name.rsplit('.').next().unwrap_or(name).to_lowercase();
-    let folded = last_part(wanted);
-    let mut scored: Vec<(f64, String)> = names
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(&folded, &last_part(&name)), name))
-        .filter(|(score, _)| *score >= LIKE)
-        .collect();
-    scored.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
-    scored.into_iter().map(|(_, name)| name).take(3).collect()
 }

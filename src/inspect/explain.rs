@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::condition::{Condition, condition};
+use super::lag::{Lags, Look};
 use super::nodes::{ExplainedNode, of_delta, of_recompute};
 use crate::delta::{self, DeltaPlan, Term};
 use crate::lake::{Lake, SnapshotId, Transaction};
@@ -12,11 +13,11 @@ use crate::plan::facts::{RuleKind, Source, rule_kind};
 use crate::plan::rel::State;
 use crate::sql;
 use crate::sync::accumulators::add_places;
-use crate::sync::forecast::{Forecast, forecast};
+use crate::sync::forecast::{Forecast, assumed_delta, forecast};
 use crate::sync::incremental::{own_relation, places, temporary_relation};
 use crate::sync::temporary::Temporary;
 use crate::sync::window::{Window, changes_since, window};
-use crate::sync::{Method, SyncError};
+use crate::sync::{Method, SyncError, follows};
 use crate::view::{
     Accumulated, AccumulatorTable, Meaning, View, ViewError, ViewName, ViewState, drift, meaning, redefinitions,
     registry, table_name,
@@ -161,6 +162,15 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
     let temporary = Temporary::default();
     let Forecast { method, reason: why, delta: derived } =
         forecast(&transaction, view, state.rows, &meaning, &windows, &temporary)?;
+    let waits_for = match span {
+        Span { from: None, to: None } => Lags::new(&transaction, &known, Look::Rows).waits_for(&state)?,
+        _ => None,
+    };
+    let (method, why) = match waits_for {
+        Some(below) => (Method::Follows, Some(follows(&below.name))),
+        None => (method, why),
+    };
+    let sql = derived.as_ref().ok().map(|plan| statements(&transaction, view, &meaning, plan, &windows));
     let Meaning { rel, kept, .. } = meaning;
     let notes = drift(&transaction, view, &redefinitions(&transaction, view.created)?)?;
     let accumulators =
@@ -182,7 +192,7 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
                 .collect(),
             terms: plan.account().into_iter().map(|term| explained(term, &plan, &transaction, &windows)).collect(),
             accumulators,
-            sql: Some(text(view, kept.as_ref(), &plan, &transaction, &windows)),
+            sql,
             reason: None,
             next: method,
             next_reason: why,
@@ -285,6 +295,28 @@ fn explained(term: &Term, plan: &DeltaPlan, transaction: &Transaction<'_>, windo
     });
     ExplainedTerm { delta: delta.iter().map(ToString::to_string).collect(), sign: 1, reads: reads.collect(), skipped }
 }
+
+/// The statements of the delta; where nothing changed, as they would be if everything had.
+fn statements(
+    transaction: &Transaction<'_>,
+    view: &View,
+    meaning: &Meaning,
+    plan: &DeltaPlan,
+    windows: &[Window],
+) -> String {
+    let kept = meaning.kept.as_ref();
+    if plan.terms_run() > 0 {
+        return text(view, kept, plan, transaction, windows);
+    }
+    let windows: Vec<Window> = windows.iter().map(Window::assumed_changed).collect();
+    match assumed_delta(transaction, view, meaning, &windows) {
+        Ok(plan) => format!("{NOTHING_CHANGED}\n\n{}", text(view, kept, &plan, transaction, &windows)),
+        Err(_) => String::new(),
+    }
+}
+
+/// Stands above the SQL of a delta that is not run.
+const NOTHING_CHANGED: &str = "-- No table changed, so nothing of this is run: it is what would be if every table did.";
 
 /// The statements of the delta in the order in which they are run.
 fn text(

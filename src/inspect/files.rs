@@ -1,4 +1,5 @@
-//! The data and delete files that came or went between two snapshots, from metadata alone.
+//! The data and delete files that came or went between two snapshots, and what the catalog itself keeps instead of small
+//! files: from metadata alone.
 
 use serde::Serialize;
 
@@ -16,9 +17,9 @@ pub struct ChangedFile {
     pub table: String,
     /// `added` or `removed`.
     pub change: String,
-    /// `data` or `delete`.
+    /// `data` or `delete`; `inlined` or `inlined delete`, if the catalog itself holds the rows, or the deletes of rows.
     pub kind: String,
-    /// Where it is.
+    /// Where it is; empty if it is no file.
     pub path: String,
     /// Rows in it, or positions that it deletes.
     pub rows: u64,
@@ -42,10 +43,17 @@ pub struct FileTotals {
     pub bytes_removed: u64,
 }
 
+impl ChangedFile {
+    /// Is it a file, and not rows that the catalog holds?
+    pub fn is_file(&self) -> bool {
+        !self.path.is_empty()
+    }
+}
+
 impl FileTotals {
     /// Adds up `files`.
     pub fn of(files: &[ChangedFile]) -> FileTotals {
-        files.iter().fold(FileTotals::default(), |mut totals, file| {
+        files.iter().filter(|file| file.is_file()).fold(FileTotals::default(), |mut totals, file| {
             if file.change == "added" {
                 totals.added += 1;
                 totals.bytes_added += file.bytes;
@@ -114,13 +122,27 @@ pub fn files(
         }),
         other => Err(LakeError::NotOneRow { found: other.len() }),
     };
-    transaction.query(&sql)?.rows.iter().map(file).collect()
+    let mut found = transaction.query(&sql)?.rows.iter().map(file).collect::<Result<Vec<_>, _>>()?;
+    let inlined = transaction.inlined_changes(id, from, to)?;
+    for (change, kind, rows) in [
+        ("added", "inlined", inlined.rows_added),
+        ("added", "inlined delete", inlined.deletes_added),
+        ("removed", "inlined", inlined.rows_removed),
+    ] {
+        if rows > 0 {
+            let (change, kind) = (change.to_owned(), kind.to_owned());
+            let path = String::new();
+            found.push(ChangedFile { table: table.to_owned(), change, kind, path, rows, bytes: 0, found: None });
+        }
+    }
+    Ok(found)
 }
 
 /// Asks the disk or the object store for each file that came. Those that went may have been cleaned up. Gives up once
 /// `unwanted` says so.
 pub fn check(lake: &Lake, files: &mut [ChangedFile], unwanted: &dyn Fn() -> bool) -> Result<(), LakeError> {
-    let mut came: Vec<&mut ChangedFile> = files.iter_mut().filter(|file| file.change == "added").collect();
+    let mut came: Vec<&mut ChangedFile> =
+        files.iter_mut().filter(|file| file.change == "added" && file.is_file()).collect();
     let paths: Vec<String> = came.iter().map(|file| file.path.clone()).collect();
     for (file, size) in came.iter_mut().zip(lake.file_sizes(&paths, unwanted)?) {
         file.found = Some(verdict(size, file.bytes));

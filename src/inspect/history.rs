@@ -3,14 +3,14 @@
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::lake::{Lake, LakeError, SnapshotId, Transaction, Value, literal};
+use crate::lake::{Lake, LakeError, SnapshotId, Transaction, Value, literal, utc};
 use crate::view::{ViewError, ViewName, registry};
 
 /// A refresh; serialised, an element of `history --format json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PastRefresh {
-    /// When it was committed, in UTC.
+    /// When it was committed, in UTC: `2026-11-01T08:30:00.123456Z`.
     pub at: String,
     /// The commit.
     pub committed: SnapshotId,
@@ -89,7 +89,7 @@ fn past_refresh(row: &[Value]) -> Result<PastRefresh, LakeError> {
     };
     let number = |value: &Value| Ok::<_, LakeError>(value.optional(Value::as_u64)?.unwrap_or(0));
     Ok(PastRefresh {
-        at: at.as_str()?.to_owned(),
+        at: utc(at.as_str()?),
         committed: SnapshotId(committed.as_u64()?),
         snapshot: SnapshotId(snapshot.as_u64()?),
         strategy: strategy.as_str()?.to_owned(),

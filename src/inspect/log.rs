@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::InspectError;
 use super::row_counts::{RowCounts, Rows, Touch};
 use super::tables::unknown;
-use crate::lake::{Lake, LakeError, Snapshot, SnapshotId, TableId, TableWindow, Transaction, literal};
+use crate::lake::{Lake, LakeError, Snapshot, SnapshotId, TableId, TableWindow, Transaction, literal, utc};
 use crate::view::{AUTHOR, ViewError, ViewName, registry};
 
 /// Which commits are wanted.
@@ -32,7 +32,7 @@ pub struct LogOptions {
 pub struct LoggedSnapshot {
     /// Its number.
     pub snapshot: SnapshotId,
-    /// When it was made, in UTC.
+    /// When it was made, in UTC: `2026-11-01T08:30:00.123456Z`.
     pub at: String,
     /// Who made it, where that was said.
     pub author: Option<String>,
@@ -312,7 +312,7 @@ fn logged(
     let other = other.map(|token| format!("{} {}", token.kind.replace('_', " "), token.names())).collect();
     Ok(LoggedSnapshot {
         snapshot: snapshot.id,
-        at: snapshot.time.trim_end_matches("+00").to_owned(),
+        at: utc(&snapshot.time),
         author: snapshot.author,
         message: snapshot.message,
         maintenance,

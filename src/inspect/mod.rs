@@ -16,6 +16,7 @@ pub mod explain;
 pub mod files;
 pub mod history;
 pub mod impact;
+mod lag;
 pub mod log;
 pub mod nodes;
 pub mod revision;

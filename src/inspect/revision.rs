@@ -1,11 +1,12 @@
-//! Snapshots as people write them: `120`, `HEAD~3`, `2026-11-01`, `@view`, and ranges of them.
+//! Snapshots as people write them: `120`, `HEAD~3`, `2026-11-01`, `@view`, and ranges of them: `120..135`, `120..`, and
+//! `120^!` for what one commit changed.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
 use super::InspectError;
-use crate::lake::{SnapshotId, Transaction, Value};
+use crate::lake::{Lake, SnapshotId, Transaction, Value};
 use crate::view::{ViewError, ViewName, registry};
 
 /// A snapshot as it was written.
@@ -19,6 +20,8 @@ pub enum Revision {
     Moment(Timestamp),
     /// What a view stands for.
     View(ViewName),
+    /// So many before another one.
+    Before(Box<Revision>, u64),
 }
 
 /// Two snapshots as they were written.
@@ -68,6 +71,16 @@ pub enum RevisionError {
         /// When it was made.
         time: String,
     },
+    /// Nobody knows yet what comes after that moment.
+    #[error("{moment} is still to come: the newest snapshot is {newest}, of {time}")]
+    Future {
+        /// The moment.
+        moment: Timestamp,
+        /// The newest that there is.
+        newest: SnapshotId,
+        /// When it was made.
+        time: String,
+    },
     /// The range runs backwards.
     #[error("the range ends with snapshot {to}, before its begin {from}")]
     Backwards {
@@ -90,8 +103,14 @@ impl RevisionError {
                 "write 120, HEAD, HEAD~3, 2026-11-01, 2026-11-01T08:30 (UTC), 2026-11-01T08:30+01:00 or @view"
                     .to_owned()
             }
-            RevisionError::NoRange { text } => format!("write {text}.. for what came since, or FROM..TO"),
-            RevisionError::NoSnapshot { .. } => "the command snapshots lists them; others have expired".to_owned(),
+            RevisionError::NoRange { text } => {
+                format!("write {text}.. for what came since, {text}^! for what that commit changed, or FROM..TO")
+            }
+            RevisionError::Future { newest, .. } => format!("begin with a moment of the past, or with {newest}"),
+            RevisionError::NoSnapshot { oldest, .. } if oldest.0 > 0 => {
+                format!("the command snapshots lists them; those before {oldest} have expired")
+            }
+            RevisionError::NoSnapshot { .. } => "the command snapshots lists them".to_owned(),
             RevisionError::TooEarly { oldest, .. } => format!("begin with {oldest}.."),
             RevisionError::Backwards { from, to } => format!("write {to}..{from}"),
         })
@@ -103,8 +122,14 @@ impl std::str::FromStr for Revision {
 
     fn from_str(text: &str) -> Result<Revision, RevisionError> {
         let text = text.trim();
+        if let Some(commit) = text.strip_suffix("^!") {
+            return Err(RevisionError::Unreadable {
+                text: text.to_owned(),
+                reason: format!("it is the range of what {commit} changed"),
+            });
+        }
         let unreadable = |reason: String| RevisionError::Unreadable { text: text.to_owned(), reason };
-        if let Some(name) = text.strip_prefix('@') {
+        if let Some(name) = text.strip_prefix('@').filter(|name| name.ends_with('"') || !name.contains(['~', '^'])) {
             return ViewName::parse(name).map(Revision::View).map_err(|error| unreadable(error.to_string()));
         }
         if text.eq_ignore_ascii_case("head") {
@@ -113,6 +138,13 @@ impl std::str::FromStr for Revision {
         if let Some(back) = text.get(..5).filter(|head| head.eq_ignore_ascii_case("head~")).map(|_| &text[5..]) {
             let back = back.parse().map_err(|_| unreadable("after HEAD~ comes a number".to_owned()))?;
             return Ok(Revision::Head(back));
+        }
+        if let Some((of, back)) = text.rsplit_once('~') {
+            let back = back.parse().map_err(|_| unreadable("after ~ comes a number".to_owned()))?;
+            return Ok(Revision::Before(Box::new(of.parse()?), back));
+        }
+        if let Some(of) = text.strip_suffix('^') {
+            return Ok(Revision::Before(Box::new(of.parse()?), 1));
         }
         if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
             let id = text.parse().map_err(|_| unreadable("the number is too large".to_owned()))?;
@@ -141,8 +173,12 @@ fn moment(text: &str) -> Result<Timestamp, String> {
 impl std::str::FromStr for Range {
     type Err = RevisionError;
 
-    /// A side that is left out is the newest snapshot.
+    /// A side that is left out is the newest snapshot; `X^!` is from the one before X to X.
     fn from_str(text: &str) -> Result<Range, RevisionError> {
+        if let Some(commit) = text.trim().strip_suffix("^!") {
+            let to: Revision = commit.parse()?;
+            return Ok(Range { from: Revision::Before(Box::new(to.clone()), 1), to });
+        }
         let (from, to) = text.split_once("..").ok_or_else(|| RevisionError::NoRange { text: text.to_owned() })?;
         let side = |side: &str| if side.trim().is_empty() { Ok(Revision::Head(0)) } else { side.parse() };
         Ok(Range { from: side(from)?, to: side(to)? })
@@ -152,18 +188,35 @@ impl std::str::FromStr for Range {
 impl Range {
     /// The two snapshots.
     pub fn resolve(&self, transaction: &Transaction<'_>) -> Result<(SnapshotId, SnapshotId), InspectError> {
+        self.from.refuse_future(transaction)?;
         let (from, to) = (self.from.resolve(transaction)?, self.to.resolve(transaction)?);
         if from > to { Err(RevisionError::Backwards { from, to }.into()) } else { Ok((from, to)) }
     }
 }
 
 impl Revision {
+    /// Nothing begins with what is still to come. As an end, it is the newest.
+    fn refuse_future(&self, transaction: &Transaction<'_>) -> Result<(), InspectError> {
+        let Revision::Moment(moment) = self else { return Ok(()) };
+        let now = transaction.query_value("SELECT epoch_us(now())::BIGINT")?.as_i64()?;
+        if moment.as_microsecond() <= now {
+            return Ok(());
+        }
+        let newest = transaction.snapshot();
+        let time = transaction.snapshot_time(newest)?.unwrap_or_default();
+        Err(RevisionError::Future { moment: *moment, newest, time }.into())
+    }
+
     /// The snapshot.
     pub fn resolve(&self, transaction: &Transaction<'_>) -> Result<SnapshotId, InspectError> {
         let newest = transaction.snapshot();
         let (id, written) = match self {
             Revision::Snapshot(id) => (Some(*id), id.to_string()),
             Revision::Head(back) => (newest.0.checked_sub(*back).map(SnapshotId), format!("HEAD~{back}")),
+            Revision::Before(of, back) => {
+                let id = of.resolve(transaction)?;
+                (id.0.checked_sub(*back).map(SnapshotId), format!("{id}~{back}"))
+            }
             Revision::Moment(moment) => return at_moment(transaction, *moment),
             Revision::View(name) => {
                 let id = standing(transaction, name)?;
@@ -210,11 +263,21 @@ fn at_moment(transaction: &Transaction<'_>, moment: Timestamp) -> Result<Snapsho
 /// The snapshot that was newest so long ago as `text` says, or that `text` names.
 pub fn since(transaction: &Transaction<'_>, text: &str) -> Result<SnapshotId, InspectError> {
     let revision: Revision = text.parse()?;
+    revision.refuse_future(transaction)?;
     match revision.resolve(transaction) {
         // Whoever asks since when may ask for longer than there has been anything.
         Err(InspectError::Revision(RevisionError::TooEarly { oldest, .. })) => Ok(oldest),
         other => other,
     }
+}
+
+/// The snapshot that `text` names, as the argument of a command.
+pub fn named(lake: &Lake, text: &str) -> Result<SnapshotId, InspectError> {
+    let revision: Revision = text.parse()?;
+    let transaction = lake.begin()?;
+    let id = revision.resolve(&transaction)?;
+    transaction.rollback()?;
+    Ok(id)
 }
 
 #[cfg(test)]
@@ -231,14 +294,29 @@ mod tests {
         assert_eq!(read("HEAD"), Ok(Revision::Head(0)));
         assert_eq!(read("head~3"), Ok(Revision::Head(3)));
         assert_eq!(read("@mart.sales"), Ok(Revision::View(ViewName::new("mart", "sales"))));
+        let before = |of: Revision, back| Ok(Revision::Before(Box::new(of), back));
+        assert_eq!(read("120~3"), before(Revision::Snapshot(SnapshotId(120)), 3));
+        assert_eq!(read("@v^"), before(Revision::View(ViewName::new("main", "v")), 1));
+        assert_eq!(read("@\"a~1\""), Ok(Revision::View(ViewName::new("main", "a~1"))));
         let moment = |text: &str| Ok(Revision::Moment(text.parse().unwrap_or_default()));
         assert_eq!(read("2026-11-01"), moment("2026-11-01T00:00Z"));
         assert_eq!(read("2026-11-01 08:30"), moment("2026-11-01T08:30Z"));
         assert_eq!(read("2026-11-01T08:30:15.5"), moment("2026-11-01T08:30:15.5Z"));
         assert_eq!(read("2026-11-01T08:30+01:00"), moment("2026-11-01T07:30Z"));
-        for wrong in
-            ["", "HEAD~", "HEAD~x", "2026-13-01", "2026-02-30", "yesterdayish", "-1", "@", "99999999999999999999"]
-        {
+        for wrong in [
+            "",
+            "^",
+            "120^!",
+            "~1",
+            "HEAD~",
+            "HEAD~x",
+            "2026-13-01",
+            "2026-02-30",
+            "yesterdayish",
+            "-1",
+            "@",
+            "99999999999999999999",
+        ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }
@@ -254,6 +332,8 @@ mod tests {
             range("HEAD~3..@v"),
             Ok(Range { from: Revision::Head(3), to: Revision::View(ViewName::new("main", "v")) })
         );
+        let before = Revision::Before(Box::new(id(120)), 1);
+        assert_eq!(range("120^!"), Ok(Range { from: before, to: id(120) }));
         assert_eq!(range("120"), Err(RevisionError::NoRange { text: "120".to_owned() }));
     }
 }

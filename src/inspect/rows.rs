@@ -2,13 +2,12 @@
 
 use super::InspectError;
 use super::diff::touched;
-use super::error::near;
 use super::revision::Range;
 use super::tables::{End, Ends, Staged};
 use crate::lake::{Lake, LakeError, SnapshotId, TableColumn, Transaction, identifier};
 use crate::plan::WEIGHT;
 use crate::sync::temporary::{Temporary, qualified};
-use crate::view::ViewName;
+use crate::view::{ViewName, near};
 
 /// Which rows are wanted.
 #[derive(Debug, Clone, Default)]
@@ -123,7 +122,9 @@ fn table(
         Some(_) => {
             // What follows the first line shows our own statement around it.
             let message = error.to_string().lines().next().unwrap_or_default().to_owned();
-            InspectError::Condition { table: name.to_owned(), message }
+            let column = message.strip_prefix("Referenced column \"").and_then(|rest| rest.split('"').next());
+            let near = column.map_or_else(Vec::new, |column| near(column, staged.columns.iter().cloned()));
+            InspectError::Condition { table: name.to_owned(), message, near }
         }
         None => InspectError::Lake(error),
     };

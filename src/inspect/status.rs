@@ -1,15 +1,13 @@
-//! How far each view has come, and how far behind the lake it is. Reads metadata and the registry only.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! How far each view has come, and how far behind the lake it is. Writes nothing, and reads rows only where metadata does
+//! not tell whether a change is one for the view.
 
 use serde::Serialize;
 
 use super::condition::condition;
-use crate::lake::{
-    Expired, Lake, LakeError, SnapshotId, TableId, TableIdentity, Transaction, Value, identifier, literal,
-};
+use super::lag::{Lags, Look};
+use crate::lake::{Lake, LakeError, SnapshotId, TableIdentity, Transaction, Value, identifier, literal, utc};
 use crate::sync::SyncError;
-use crate::view::{View, ViewError, ViewName, ViewState, drift, redefinitions, registry};
+use crate::view::{View, ViewError, ViewName, drift, redefinitions, registry};
 
 /// The status of one view; serialised, an element of `status --format json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,9 +19,9 @@ pub struct Status {
     pub condition: &'static str,
     /// The snapshot that its rows stand for; null if that is lost.
     pub snapshot: Option<SnapshotId>,
-    /// Is there a change that it has not taken in?
+    /// Is there a change for it that it has not taken in? One of columns that it does not read is none.
     pub stale: bool,
-    /// How many snapshots have come since, if it is stale; else 0.
+    /// How many commits there are from the oldest such change on, those of this program left out; 0 if there is none.
     pub lag_snapshots: u64,
     /// For how long the oldest change has been waiting, in milliseconds; 0 if none is.
     pub lag_ms: u64,
@@ -51,7 +49,7 @@ pub struct Status {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LastRefresh {
-    /// When, in UTC.
+    /// When, in UTC: `2026-11-01T08:30:00.123456Z`.
     pub at: String,
     /// How.
     pub strategy: String,
@@ -73,31 +71,55 @@ pub fn status(lake: &Lake, names: &[ViewName]) -> Result<Vec<Status>, SyncError>
             return Err(ViewError::Unknown { view: name.clone(), known }.into());
         }
     }
-    let tables = registry::tables(&transaction, &views);
     drop(transaction);
-    // Where a state is lost, it is not known which table is whose; the view's own status says so.
-    let tables = tables.unwrap_or_default();
-    let by_table = tables.iter().filter_map(|(table, id)| Some((*table, views.iter().find(|view| view.id == *id)?)));
-    let by_table: BTreeMap<TableId, &View> = by_table.collect();
-    let wanted = views.iter().filter(|view| names.is_empty() || names.contains(&view.name));
-    wanted.map(|view| view_status(lake, view, &by_table)).collect()
+    let wanted: Vec<&View> = views.iter().filter(|view| names.is_empty() || names.contains(&view.name)).collect();
+    let mut found = Vec::new();
+    while found.len() < wanted.len() {
+        let failed = all_in_one(lake, &views, &wanted, &mut found)?;
+        if let (Some(error), Some(view)) = (failed, wanted.get(found.len())) {
+            let transaction = lake.begin()?;
+            let mut status = view_status(&transaction, view, &mut Lags::new(&transaction, &views, Look::Metadata))?;
+            status.condition = "broken";
+            status.hint = error.hint();
+            status.error = Some(error.to_string());
+            found.push(status);
+        }
+    }
+    Ok(found)
 }
 
-fn view_status(lake: &Lake, view: &View, views: &BTreeMap<TableId, &View>) -> Result<Status, SyncError> {
-    let transaction = &lake.begin()?;
+/// Looks at the `wanted` views in one transaction, until the rows of one cannot be read: that ends a transaction of DuckDB.
+fn all_in_one(
+    lake: &Lake,
+    views: &[View],
+    wanted: &[&View],
+    found: &mut Vec<Status>,
+) -> Result<Option<SyncError>, SyncError> {
+    let transaction = lake.begin()?;
+    let mut lags = Lags::new(&transaction, views, Look::Rows);
+    for view in &wanted[found.len()..] {
+        match view_status(&transaction, view, &mut lags) {
+            Ok(status) => found.push(status),
+            Err(error) if error.is_interruption() || error.is_disconnection() => return Err(error),
+            Err(error) => {
+                transaction.rollback()?;
+                return Ok(Some(error.about(lake, &view.name)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn view_status(transaction: &Transaction<'_>, view: &View, lags: &mut Lags<'_>) -> Result<Status, SyncError> {
     let condition = condition(transaction, view)?;
-    let first_change = match &condition.state {
-        Some(state) => first_change(transaction, state, views, &mut BTreeSet::new())?,
-        None => None,
-    };
     let state = condition.state.as_ref();
-    let waiting = first_change.and(state).map_or(0, |state| transaction.snapshot().0.saturating_sub(state.snapshot.0));
+    let first_change = state.map(|state| lags.first_change(view, state)).transpose()?.flatten();
     Ok(Status {
         view: view.name.to_string(),
         condition: condition.word(),
         snapshot: state.map(|state| state.snapshot),
         stale: first_change.is_some(),
-        lag_snapshots: waiting,
+        lag_snapshots: first_change.map_or(Ok(0), |first| lags.commits_from(first))?,
         lag_ms: first_change.map_or(Ok(0), |snapshot| age(transaction, snapshot))?,
         oldest_needed: state.and_then(|state| state.sources.iter().map(|source| source.watermark).min()),
         rows: state.map(|state| state.rows),
@@ -119,54 +141,6 @@ fn files(transaction: &Transaction<'_>, table: &TableIdentity) -> Result<u64, La
         table.id
     );
     transaction.query_value(&sql)?.as_u64()
-}
-
-/// The first snapshot that changed a source after the view took it in, or a source of a view that it reads after that one
-/// took it in. `seen` are the views that were asked already.
-fn first_change(
-    transaction: &Transaction<'_>,
-    state: &ViewState,
-    views: &BTreeMap<TableId, &View>,
-    seen: &mut BTreeSet<TableId>,
-) -> Result<Option<SnapshotId>, LakeError> {
-    let newest = transaction.snapshot();
-    let mut first = None;
-    let marks = state.sources.iter().map(|source| (source.table, source.watermark)).collect();
-    let firsts = transaction.first_changes(&marks)?;
-    for source in &state.sources {
-        if let Some(view) = views.get(&source.table).filter(|_| seen.insert(source.table))
-            && let Ok(below) = registry::state(transaction, view)
-            && let Some(at) = first_change(transaction, &below, views, seen)?
-        {
-            first = Some(first.map_or(at, |first: SnapshotId| first.min(at)));
-        }
-        let changed = match firsts.after(source.table, source.watermark) {
-            Ok(commit) => commit,
-            Err(Expired) => narrowed(transaction, source.table, source.watermark, newest)?,
-        };
-        if let Some(at) = changed {
-            first = Some(first.map_or(at, |first: SnapshotId| first.min(at)));
-        }
-    }
-    Ok(first)
-}
-
-/// The first snapshot that changed a table, from the states of its files alone: the window is halved until the snapshot
-/// stands alone.
-fn narrowed(
-    transaction: &Transaction<'_>,
-    table: TableId,
-    mut before: SnapshotId,
-    mut at: SnapshotId,
-) -> Result<Option<SnapshotId>, LakeError> {
-    if !transaction.changed(table, before, at)? {
-        return Ok(None);
-    }
-    while at.0 - before.0 > 1 {
-        let middle = SnapshotId(before.0.midpoint(at.0));
-        if transaction.changed(table, before, middle)? { at = middle } else { before = middle }
-    }
-    Ok(Some(at))
 }
 
 /// How old a snapshot is, in milliseconds.
@@ -194,7 +168,7 @@ fn last_refresh(transaction: &Transaction<'_>, view: &View) -> Result<Option<Las
         return Ok(None);
     };
     Ok(Some(LastRefresh {
-        at: at.as_str()?.to_owned(),
+        at: utc(at.as_str()?),
         strategy: strategy.as_str()?.to_owned(),
         rows_inserted: inserted.as_u64()?,
         rows_deleted: deleted.as_u64()?,

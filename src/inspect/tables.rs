@@ -1,14 +1,13 @@
 //! A table at the two ends of a range of snapshots: its names, its columns, its net change.
 
 use super::InspectError;
-use super::error::near;
 use crate::lake::{
     ColumnId, LakeError, NetChangeRequest, ROW_ID, SnapshotId, TableColumn, TableId, TableIdentity, Transaction, Value,
     identifier, literal,
 };
 use crate::plan::WEIGHT;
 use crate::sync::temporary::{Temporary, qualified};
-use crate::view::ViewName;
+use crate::view::{ViewName, near, registry};
 
 /// What a table was at both ends of a range, where it existed.
 #[derive(Debug, Clone)]
@@ -199,7 +198,9 @@ pub(super) fn unknown(
     }
     let mut names: Vec<String> = Vec::new();
     for at in span.map_or_else(|| vec![transaction.snapshot()], |(from, to)| vec![from, to]) {
-        names.extend(transaction.tables(at)?.into_iter().map(|table| format!("{}.{}", table.schema, table.name)));
+        let tables = transaction.tables(at)?.into_iter();
+        let tables = tables.filter(|table| !table.schema.eq_ignore_ascii_case(registry::SCHEMA));
+        names.extend(tables.map(|table| format!("{}.{}", table.schema, table.name)));
     }
     names.sort();
     names.dedup();

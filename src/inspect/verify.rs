@@ -12,7 +12,9 @@ use crate::sync::recompute::{self, Query};
 use crate::sync::rows::names;
 use crate::sync::temporary::{Temporary, qualified};
 use crate::sync::window::{Window, changes_since, reads_of, window};
-use crate::view::{SourceState, View, ViewColumn, ViewError, ViewName, ViewState, meaning, registry, stored};
+use crate::view::{
+    Binding, Meaning, SourceState, View, ViewColumn, ViewError, ViewName, ViewState, meaning, registry, stored,
+};
 
 /// What a verification found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,8 +22,8 @@ use crate::view::{SourceState, View, ViewColumn, ViewError, ViewName, ViewState,
 pub struct Verification {
     /// The view, as `schema.name`.
     pub view: String,
-    /// The snapshot that its rows stand for.
-    pub snapshot: SnapshotId,
+    /// The snapshot that its rows stand for; null if that is lost.
+    pub snapshot: Option<SnapshotId>,
     /// How many rows its query returns there.
     pub rows: u64,
     /// Rows that the query returns and the view does not hold.
@@ -36,6 +38,8 @@ pub struct Verification {
     pub error: Option<String>,
     /// What the user can do about that.
     pub hint: Option<String>,
+    /// What a difference may come from, or why the view cannot be compared at all.
+    pub note: Option<String>,
     /// Was it compared?
     pub compared: bool,
     /// Per cent of the rows that were compared, if not all.
@@ -43,6 +47,24 @@ pub struct Verification {
 }
 
 impl Verification {
+    /// Of a view that was not compared.
+    fn none(view: &View, snapshot: Option<SnapshotId>) -> Verification {
+        Verification {
+            view: view.name.to_string(),
+            snapshot,
+            rows: 0,
+            missing: 0,
+            unexpected: 0,
+            columns: Vec::new(),
+            differences: Vec::new(),
+            error: None,
+            hint: None,
+            note: None,
+            compared: false,
+            sample: None,
+        }
+    }
+
     /// Was it compared, and is it right?
     pub fn holds(&self) -> bool {
         self.compared && self.missing == 0 && self.unexpected == 0
@@ -84,21 +106,22 @@ pub fn verify_sample(
     let wanted = known.iter().filter(|view| views.is_empty() || views.contains(&view.name));
     Ok(wanted
         .map(|view| {
-            verify_view(lake, view, samples, percent).unwrap_or_else(|error| Verification {
-                view: view.name.to_string(),
-                snapshot: view.created,
-                rows: 0,
-                missing: 0,
-                unexpected: 0,
-                columns: Vec::new(),
-                differences: Vec::new(),
-                hint: error.hint(),
-                error: Some(error.to_string()),
-                compared: false,
-                sample: None,
+            verify_view(lake, view, samples, percent).unwrap_or_else(|error| {
+                let error = error.about(lake, &view.name);
+                Verification {
+                    hint: error.hint(),
+                    error: Some(error.to_string()),
+                    ..Verification::none(view, standing(lake, view))
+                }
             })
         })
         .collect())
+}
+
+/// The snapshot that a view stands for, where that is known.
+fn standing(lake: &Lake, view: &View) -> Option<SnapshotId> {
+    let transaction = lake.begin().ok()?;
+    registry::state(&transaction, view).ok().map(|state| state.snapshot)
 }
 
 fn verify_view(lake: &Lake, view: &View, samples: usize, percent: Option<f64>) -> Result<Verification, SyncError> {
@@ -112,9 +135,16 @@ fn verify_view(lake: &Lake, view: &View, samples: usize, percent: Option<f64>) -
     {
         return Err(damage.error(&view.name));
     }
+    let (hint, error) = (trouble.as_ref().and_then(SyncError::hint), trouble.map(|error| error.to_string()));
+    let meaning = meaning(&transaction, view)?;
+    let outside = Binding::of(&meaning.plan, transaction.alias(), view.created.0).untracked;
+    if let Some(obstacle) = view.class.volatility(&outside) {
+        let note = format!("view {} cannot be compared with its query: {obstacle}", view.name);
+        return Ok(Verification { hint, error, note: Some(note), ..Verification::none(view, Some(state.snapshot)) });
+    }
     let tables: Vec<TableId> = state.sources.iter().map(|source| source.table).collect();
     transaction.read_all_files_of_late_buckets(&tables)?;
-    let query = query_at_watermarks(&transaction, view, &state)?;
+    let query = query_at_watermarks(&transaction, view, &meaning, &state)?;
     let statement = |error| SyncError::Statement { view: view.name.clone(), source: Box::new(error) };
     let temporary = Temporary::default();
     let chosen = percent.and_then(|percent| chosen(&view.columns, percent));
@@ -129,16 +159,20 @@ fn verify_view(lake: &Lake, view: &View, samples: usize, percent: Option<f64>) -
     // The temporary tables go with the transaction.
     transaction.rollback()?;
     let (missing, unexpected, differences) = found;
+    let note = outside.first().filter(|_| missing + unexpected > 0).map(|input| {
+        format!("view {} reads {input}, whose past is not kept: it may have changed since the last sync", view.name)
+    });
     Ok(Verification {
         view: view.name.to_string(),
-        snapshot: state.snapshot,
+        snapshot: Some(state.snapshot),
         rows: count,
         missing,
         unexpected,
         columns: view.columns.iter().map(|column| column.name.clone()).collect(),
         differences,
-        hint: trouble.as_ref().and_then(SyncError::hint),
-        error: trouble.map(|error| error.to_string()),
+        hint,
+        error,
+        note,
         compared: true,
         sample: chosen.is_some().then_some(percent).flatten(),
     })
@@ -173,19 +207,26 @@ fn stage_rows(
 }
 
 /// The view's query over its sources at their watermarks.
-fn query_at_watermarks(transaction: &Transaction<'_>, view: &View, state: &ViewState) -> Result<Query, SyncError> {
+fn query_at_watermarks(
+    transaction: &Transaction<'_>,
+    view: &View,
+    meaning: &Meaning,
+    state: &ViewState,
+) -> Result<Query, SyncError> {
     let changes = changes_since(transaction, state)?;
     let mut windows: Vec<Window> = Vec::new();
     for source in &state.sources {
-        windows.push(readable(transaction, view, source, state, &changes)?);
+        windows.push(readable(transaction, view, source, &changes)?);
     }
     transaction.refuse_doubled_reads(&reads_of(&windows))?;
     for window in &windows {
         refuse_another_past(transaction, window)?;
     }
-    let meaning = meaning(transaction, view)?;
     transaction.keep_join_filters_above_limits(&meaning.plan)?;
-    recompute::query(transaction, view, &meaning, &windows, state.snapshot)
+    recompute::query(transaction, view, meaning, &windows, state.snapshot).map_err(|error| match error {
+        SyncError::TargetUnreachable { view, detail, .. } => SyncError::NotComparable { view, detail },
+        error => error,
+    })
 }
 
 /// The source at its watermark or, if that snapshot is gone and the table has not changed since, as it is now.
@@ -193,7 +234,6 @@ fn readable(
     transaction: &Transaction<'_>,
     view: &View,
     source: &SourceState,
-    state: &ViewState,
     changes: &LastChanges,
 ) -> Result<Window, SyncError> {
     let current = transaction.snapshot();
@@ -202,9 +242,8 @@ fn readable(
     }
     let window = window(transaction, &view.name, source, current, changes)?;
     if window.changed || window.misfit.is_some() {
-        return Err(SyncError::TargetUnreachable {
+        return Err(SyncError::NotComparable {
             view: view.name.clone(),
-            target: state.snapshot,
             detail: format!("snapshot {} has expired, and {} has changed since", source.watermark, window.name()),
         });
     }

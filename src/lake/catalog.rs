@@ -177,6 +177,17 @@ impl Lake {
         Ok(self.snapshots(id..=id)?.pop().map(|snapshot| snapshot.time))
     }
 
+    /// The numbers of the snapshots of a range that are not expired, oldest first.
+    pub fn snapshot_ids(&self, range: RangeInclusive<SnapshotId>) -> Result<Vec<SnapshotId>, LakeError> {
+        let sql = format!(
+            "SELECT snapshot_id::BIGINT FROM {}.ducklake_snapshot WHERE snapshot_id BETWEEN {} AND {} ORDER BY 1",
+            self.metadata(),
+            range.start(),
+            range.end()
+        );
+        self.query(&sql)?.rows.iter().flatten().map(snapshot_of).collect()
+    }
+
     /// The snapshots of a range, oldest first.
     pub fn snapshots(&self, range: RangeInclusive<SnapshotId>) -> Result<Vec<Snapshot>, LakeError> {
         let metadata = self.metadata();

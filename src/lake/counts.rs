@@ -22,6 +22,17 @@ pub(super) struct InlinedStores {
     pub(super) rows: Vec<String>,
 }
 
+/// How the rows and deletes changed that the catalog itself keeps of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InlinedChanges {
+    /// Rows that came.
+    pub rows_added: u64,
+    /// Rows that went: deleted, or flushed into a file.
+    pub rows_removed: u64,
+    /// Deletes of rows in files that came.
+    pub deletes_added: u64,
+}
+
 /// The rows of a table's files at a snapshot.
 #[derive(Default)]
 struct InFiles {
@@ -211,6 +222,27 @@ impl Transaction<'_> {
         for row in &rows.rows {
             let [table, count] = row.as_slice() else { return Err(unexpected_row()) };
             found.insert(TableId(table.as_u64()?), count.optional(Value::as_u64)?.unwrap_or_default());
+        }
+        Ok(found)
+    }
+
+    /// What came into the catalog's own store of a table's rows, or went out of it, after `from`, up to `to`.
+    pub fn inlined_changes(&self, id: TableId, from: SnapshotId, to: SnapshotId) -> Result<InlinedChanges, LakeError> {
+        let stores = self.inlined_stores(id)?;
+        let came = format!("{} AND r.begin_snapshot > {from}", live("r", to));
+        let went = format!("{} AND r.end_snapshot <= {to}", live("r", from));
+        let count = |store: &str, condition: &str| {
+            let store = identifier(store);
+            let sql = format!("SELECT count(*) FROM {}.{store} r WHERE {condition}", self.metadata());
+            self.query_value(&sql)?.as_u64()
+        };
+        let mut found = InlinedChanges::default();
+        for store in &stores.rows {
+            found.rows_added += count(store, &came)?;
+            found.rows_removed += count(store, &went)?;
+        }
+        if let Some(store) = &stores.deletes {
+            found.deletes_added = count(store, &format!("r.begin_snapshot > {from} AND r.begin_snapshot <= {to}"))?;
         }
         Ok(found)
     }

@@ -1,6 +1,6 @@
 //! What can go wrong with a lake, by what the caller can do about it.
 
-use super::{SnapshotId, redact::Redactor};
+use super::{Lake, SnapshotId, redact::Redactor};
 
 /// What can go wrong with a lake. No message holds a credential.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +69,7 @@ pub enum LakeError {
         newest: SnapshotId,
     },
     /// A file that the catalog names was gone when it was to be read.
-    #[error("data file {file}{} is missing", table.as_ref().map(|table| format!(" of {table}")).unwrap_or_default())]
+    #[error("{} is missing", file_of(file, table.as_deref()))]
     VanishedFile {
         /// The file; where DuckDB does not name it, all that it says.
         file: String,
@@ -77,7 +77,7 @@ pub enum LakeError {
         table: Option<String>,
     },
     /// A file that the catalog names holds something else than was written.
-    #[error("data file {file}{} is damaged: {cause}", table.as_ref().map(|table| format!(" of {table}")).unwrap_or_default())]
+    #[error("{} is damaged: {cause}", file_of(file, table.as_deref()))]
     DamagedFile {
         /// Its path.
         file: String,
@@ -127,6 +127,15 @@ pub enum LakeError {
         snapshot: SnapshotId,
         /// Why.
         detail: String,
+    },
+    /// A column has a type that this DuckLake does not know; then it reads no table of the lake at all.
+    #[error("the lake cannot be read: {} has the type {data_type:?}, which this DuckLake does not know",
+        column.as_deref().unwrap_or("a column"))]
+    UnknownType {
+        /// The type.
+        data_type: String,
+        /// The column, as `schema.table.column`, where that was looked up.
+        column: Option<String>,
     },
     /// The statement was interrupted.
     #[error("interrupted")]
@@ -197,6 +206,13 @@ pub enum LakeError {
     },
 }
 
+fn file_of(file: &str, table: Option<&str>) -> String {
+    match table {
+        Some(table) => format!("data file {file} of {table}"),
+        None => format!("file {file}"),
+    }
+}
+
 /// How the client of PostgreSQL says that its server is gone, or not there yet.
 const LOST_CONNECTION: [&str; 7] = [
     "no connection to the server",
@@ -232,6 +248,12 @@ impl LakeError {
             Self::Unreachable { cause, .. } if cause.contains("is not a valid DuckDB database") => {
                 "name the catalog of a lake; of SQLite and PostgreSQL as ducklake:sqlite:… and ducklake:postgres:…"
             }
+            Self::Unreachable { cause, .. } if cause.contains("sqlite_scanner.duckdb_extension") => {
+                "the catalog is a SQLite file: name it as ducklake:sqlite:FILE"
+            }
+            Self::Unreachable { cause, .. } if cause.contains("file is not a database") => {
+                "the catalog is no SQLite file: if it is one of DuckDB's own, name it as ducklake:FILE"
+            }
             Self::Unreachable { cause, .. } if cause.contains(".duckdb_extension\" not found") => {
                 "what stands before the colon is no kind of catalog: name it as ducklake:FILE, ducklake:sqlite:FILE or \
                  ducklake:postgres:…"
@@ -256,7 +278,13 @@ impl LakeError {
             Self::DamagedFile { .. } => {
                 "the lake has lost data: bring the whole file back from a copy, or mend the table"
             }
-            Self::VanishedFile { .. } => "the lake has lost data: bring the file back from a copy, or mend the table",
+            Self::VanishedFile { table: Some(_), .. } => {
+                "the lake has lost data: bring the file back from a copy, or mend the table"
+            }
+            Self::VanishedFile { table: None, .. } => {
+                "no table of the lake has this file: if a view reads it by its path, bring it back, or give the view \
+                 another definition"
+            }
             Self::Store { .. } => {
                 "check that the store can be reached, and the endpoint in its secret; then run it again"
             }
@@ -270,6 +298,9 @@ impl LakeError {
                 "every reader of the lake sees these rows: fill the table anew from rows that you trust \
                  (CREATE OR REPLACE TABLE … AS …)"
             }
+            Self::UnknownType { .. } => {
+                "a newer DuckLake wrote it, or somebody changed the catalog by hand: drop or mend that column there"
+            }
             Self::DiskFull { .. } => "make room, or name another temp directory",
             Self::OutOfMemory { .. } => "raise the memory limit",
             Self::UnreadableType { .. } => "cast it to VARCHAR",
@@ -282,6 +313,14 @@ impl LakeError {
             | Self::NotOneRow { .. } => return None,
         };
         Some(hint.to_owned())
+    }
+
+    /// Looks up the table of the file that this error is about, if it is about one.
+    pub(crate) fn name_table(&mut self, lake: &Lake) -> Result<(), LakeError> {
+        if let Self::VanishedFile { file, table } | Self::DamagedFile { file, table, .. } = self {
+            *table = lake.table_of_file(file)?;
+        }
+        Ok(())
     }
 
     /// Whether DuckDB refused a statement because a table or column that it names is not there, or not as expected.
@@ -339,6 +378,10 @@ impl LakeError {
         if says("No space left on device") || says("File too large") || says("failed to offload data block") {
             return Self::DiskFull { message };
         }
+        if let Some((_, rest)) = message.split_once("Failed to parse DuckLake type - unsupported type '") {
+            let data_type = rest.split('\'').next().unwrap_or_default().to_owned();
+            return Self::UnknownType { data_type, column: None };
+        }
         if let Some(rest) = message.strip_prefix("No snapshot found at ") {
             let snapshot = rest.strip_prefix("version ").unwrap_or(rest).to_owned();
             return Self::NoSnapshot { snapshot };
@@ -348,9 +391,7 @@ impl LakeError {
             "Out of Memory" => Self::OutOfMemory { message },
             "FATAL" | "INTERNAL" => Self::Engine { message },
             "Parser" => Self::Parse { message, position: None },
-            _ if says("Transaction conflict") || says("Failed to commit DuckLake transaction") => {
-                Self::Conflict { message }
-            }
+            _ if is_conflict(text) => Self::Conflict { message },
             "TransactionContext" | "Transaction" if says("onflict") => Self::Conflict { message },
             "IO" | "HTTP" if says("No such file or directory") || says("No files found") || says("404") => {
                 let file = message.split('"').nth(1).unwrap_or(&message).to_owned();
@@ -367,8 +408,8 @@ impl LakeError {
         let error = Self::from_message(&text);
         let message = match error {
             Self::Locked { .. } | Self::Interrupted | Self::Engine { .. } | Self::NoSnapshot { .. } => return error,
-            // The whole message also says which server it is about.
-            Self::Disconnected { .. } => text,
+            // The whole message also says which server or file it is about.
+            Self::Disconnected { .. } | Self::VanishedFile { .. } => text,
             other => other.to_string(),
         };
         if message.contains("creating a new DuckLake is explicitly disabled") {
@@ -422,6 +463,15 @@ fn below(data_path: &str, url: &str) -> Option<String> {
     key.starts_with(prefix).then(|| format!("{scheme}://{bucket}/{key}"))
 }
 
+/// Whether a commit failed because somebody else was faster. DuckLake begins every failure of a commit with the same
+/// words, and takes those whose cause holds one of these for a conflict (1.5.5).
+fn is_conflict(text: &str) -> bool {
+    const CAUSES: [&str; 6] = ["primary key", "unique", "conflict", "concurrent", "deadlock", "maximum retry count"];
+    let lower = text.to_lowercase();
+    lower.contains("transaction conflict")
+        || lower.contains("failed to commit ducklake transaction") && CAUSES.iter().any(|cause| lower.contains(cause))
+}
+
 /// What DuckDB says, without credentials.
 fn text_of(error: &duckdb::Error, redactor: &Redactor) -> String {
     let text = match error {
@@ -451,6 +501,11 @@ mod tests {
                         conflict - attempting to insert into table with index \"1\"";
         assert!(LakeError::from_message(conflict).retryable());
         assert!(LakeError::from_message("Invalid Error: database is locked").retryable());
+        let commit = "TransactionContext Error: Failed to commit: Failed to commit DuckLake transaction.\n";
+        let overtaken = "could not serialize access due to concurrent update";
+        assert!(LakeError::from_message(&format!("{commit}{overtaken}")).retryable());
+        let broken = LakeError::from_message(&format!("{commit}permission denied for table ducklake_snapshot"));
+        assert!(!broken.retryable(), "{broken:?}");
         let missing = LakeError::from_message("Catalog Error: Table with name t does not exist!\nDid you mean");
         assert!(missing.is_missing_table() && !missing.retryable());
         let gone = "IO Error: Cannot open file \"/d/x.parquet\": No such file or directory";
@@ -467,7 +522,7 @@ mod tests {
     fn answers_of_a_store_become_kinds_and_name_the_file_of_the_lake() {
         let of = |text: &str| LakeError::from_message(text).named_below("s3://b/p/").to_string();
         let get = "HTTP Error: HTTP GET error reading 'http://h:9/b/p/t/x.parquet' in region ''";
-        assert_eq!(of(&format!("{get} (HTTP 404 Not Found)")), "data file s3://b/p/t/x.parquet is missing");
+        assert_eq!(of(&format!("{get} (HTTP 404 Not Found)")), "file s3://b/p/t/x.parquet is missing");
         let refused = of(&format!("{get} (HTTP 403 Forbidden)\nAuthentication Failure - this is usually"));
         assert_eq!(refused, "the store of s3://b/p/t/x.parquet refuses the credentials (HTTP 403)");
         let down = "IO Error: Could not connect to server error for HTTP PUT to 'https://b.h/p/t/x.parquet'";
@@ -493,6 +548,13 @@ mod tests {
         assert!(matches!(attach_error(lock), LakeError::Locked { .. }));
         let refused = "IO Error: Failed to attach DuckLake MetaData \"m\" at path + \"postgres:host=h \
                        password=geheim\"Unable to connect to Postgres at \"host=h password=geheim\": connection refused";
+        let sqlite = "IO Error: Failed to attach DuckLake MetaData \"m\" at path + \"/s\"Extension \
+                      \"/x/sqlite_scanner.duckdb_extension\" not found.";
+        assert!(attach_error(sqlite).hint().unwrap().contains("ducklake:sqlite:FILE"));
+        let socket = "IO Error: Failed to attach DuckLake MetaData \"m\" at path + \"postgres:host=/tmp\"Unable to \
+                      connect to Postgres at \"host=/tmp\": connection to server on socket \"/tmp/.s.PGSQL.5432\" \
+                      failed: No such file or directory";
+        assert!(attach_error(socket).to_string().contains("unable to connect to Postgres"), "{}", attach_error(socket));
         let error = attach_error(refused);
         assert!(matches!(error, LakeError::Unreachable { .. }));
         assert!(!format!("{error} {error:?}").contains("geheim"), "{error}");

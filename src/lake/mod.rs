@@ -33,6 +33,7 @@ mod value;
 
 pub use catalog::{ChangedTables, Snapshot, TableColumn, TableIdentity};
 pub use commit_rows::CommitRows;
+pub use counts::InlinedChanges;
 pub use error::LakeError;
 pub use export::{EachRow, ExportError};
 pub use guards::{Guard, GuardFailure};
@@ -41,7 +42,7 @@ pub use last_change::{Expired, FirstChanges, LastChanges};
 pub use net_change::{Method, NetChange, NetChangeRequest, ROW_ID, Tuning};
 pub use options::{Access, LakeOptions, Secrets};
 pub use session::{Lake, OutputColumn, Rows, Stability, Syntax};
-pub use text::{identifier, literal};
+pub use text::{identifier, literal, utc};
 pub use transaction::Transaction;
 pub use value::Value;
 

@@ -372,10 +372,28 @@ impl Lake {
 
     pub(super) fn error(&self, error: &duckdb::Error) -> LakeError {
         let error = LakeError::from_engine(error, &self.shared.redactor);
-        match self.shared.attached.get() {
-            Some(attached) => error.named_below(&attached.data_path),
-            None => error,
+        match (self.shared.attached.get(), error) {
+            (_, LakeError::UnknownType { data_type, .. }) => {
+                let column = self.column_of_type(&data_type);
+                LakeError::UnknownType { data_type, column }
+            }
+            (Some(attached), error) => error.named_below(&attached.data_path),
+            (None, error) => error,
         }
+    }
+
+    /// A column that has a type, as `schema.table.column`. It is about an error already: another one says nothing more.
+    fn column_of_type(&self, data_type: &str) -> Option<String> {
+        let metadata = self.metadata();
+        let sql = format!(
+            "SELECT s.schema_name || '.' || t.table_name || '.' || c.column_name FROM {metadata}.ducklake_column c \
+             JOIN {metadata}.ducklake_table t USING (table_id) JOIN {metadata}.ducklake_schema s USING (schema_id) \
+             WHERE c.end_snapshot IS NULL AND t.end_snapshot IS NULL AND lower(c.column_type) = lower({}) \
+             ORDER BY 1 LIMIT 1",
+            literal(data_type)
+        );
+        let mut statement = self.side.prepare(&sql).ok()?;
+        statement.query_row([], |row| row.get(0)).ok()
     }
 }
 

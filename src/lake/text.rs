@@ -10,6 +10,12 @@ pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
+/// A moment as DuckDB prints it where the time zone is UTC, in the form of ISO 8601, which names the zone.
+pub fn utc(moment: &str) -> String {
+    let moment = moment.strip_suffix("+00").unwrap_or(moment);
+    format!("{}Z", moment.replacen(' ', "T", 1))
+}
+
 /// A comma-separated list of string literals.
 pub(super) fn literals<I>(texts: I) -> String
 where

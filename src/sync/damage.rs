@@ -19,6 +19,8 @@ pub enum Damage {
     TableGone,
     /// Its table was dropped, and another one has its name.
     TableReplaced,
+    /// Its table was dropped, and a view of the lake has its name.
+    LakeView,
     /// Its table has other columns than ours.
     Columns {
         /// Which.
@@ -50,6 +52,9 @@ impl std::fmt::Display for Damage {
             Damage::State { detail } => write!(f, "its state is lost or damaged: {detail}"),
             Damage::TableGone => f.write_str("its table was dropped by someone else"),
             Damage::TableReplaced => f.write_str("its table was replaced by someone else"),
+            Damage::LakeView => {
+                f.write_str("its table was dropped, and someone else gave its name to a view of the lake")
+            }
             Damage::Columns { detail } => write!(f, "someone else changed the columns of its table: {detail}"),
             Damage::ForeignWrite { since, inserted, deleted } => write!(
                 f,
@@ -77,7 +82,7 @@ impl Damage {
 
     /// Must the table be made anew?
     pub(crate) fn unmakes_table(&self) -> bool {
-        matches!(self, Damage::TableGone | Damage::TableReplaced | Damage::Columns { .. })
+        matches!(self, Damage::TableGone | Damage::TableReplaced | Damage::LakeView | Damage::Columns { .. })
     }
 
     /// Can the view not be read as what it is?
@@ -98,7 +103,13 @@ pub(crate) fn of_table(
     let (since, current) = (state.landed, transaction.snapshot());
     let Some(table) = table else {
         let other = transaction.table_named(&view.name.schema, &view.name.name, current)?;
-        return Ok(Some(if other.is_some() { Damage::TableReplaced } else { Damage::TableGone }));
+        return Ok(Some(if other.is_some() {
+            Damage::TableReplaced
+        } else if registry::is_lake_view(transaction, &view.name)? {
+            Damage::LakeView
+        } else {
+            Damage::TableGone
+        }));
     };
     if !has_changed(transaction, changes, table.id, since, current)? {
         return Ok(None);

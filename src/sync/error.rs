@@ -1,7 +1,7 @@
 //! What can go wrong with a refresh.
 
 use super::damage::Damage;
-use crate::lake::{LakeError, SnapshotId};
+use crate::lake::{Lake, LakeError, SnapshotId};
 use crate::view::{ViewError, ViewName};
 
 /// What can go wrong with a sync.
@@ -124,6 +124,14 @@ pub enum SyncError {
         /// Why.
         detail: String,
     },
+    /// What the view was made of can no longer be read.
+    #[error("view {view} cannot be compared with its query: {detail}")]
+    NotComparable {
+        /// The view.
+        view: ViewName,
+        /// Why.
+        detail: String,
+    },
     /// The user wants `incremental`, and it cannot be had.
     #[error("view {view} cannot be refreshed incrementally: {reason}")]
     NotIncremental {
@@ -168,6 +176,24 @@ impl SyncError {
         }
     }
 
+    /// The same with the view that it is about and, where a file is at fault, with that file's table.
+    pub(crate) fn about(self, lake: &Lake, view: &ViewName) -> SyncError {
+        match self {
+            SyncError::Lake(mut source)
+                if !matches!(
+                    source,
+                    LakeError::Interrupted | LakeError::Disconnected { .. } | LakeError::UnknownType { .. }
+                ) =>
+            {
+                if let Err(error) = source.name_table(lake) {
+                    tracing::debug!(%error, "the table of a file is not known");
+                }
+                SyncError::Statement { view: view.clone(), source: Box::new(source) }
+            }
+            error => error,
+        }
+    }
+
     /// Whether the lake cannot be reached any more, so that the other views need not be tried.
     pub fn is_disconnection(&self) -> bool {
         match self {
@@ -204,6 +230,7 @@ impl SyncError {
             SyncError::Overtaken { .. } => "the next sync brings them together",
             SyncError::NoTarget { .. } => "leave --to away to take the newest",
             SyncError::TargetUnreachable { .. } => "leave --to away",
+            SyncError::NotComparable { .. } => "sync it first: what is there now can be compared",
             SyncError::NotIncremental { .. } => "create it with --strategy auto",
         };
         Some(hint.to_owned())

@@ -52,6 +52,11 @@ pub(crate) const NOTHING_USED: &str = "only maintenance or unused columns";
 /// Why a view with accumulator tables is recomputed although it is maintained from changes.
 pub(crate) const OTHER_LAYOUT: &str = "its accumulator tables were made by another version";
 
+/// Why it cannot be told yet what a refresh of a view would do that reads `below`.
+pub(crate) fn follows(below: impl std::fmt::Display) -> String {
+    format!("it reads {below}, which would change first; only then is known what changes here")
+}
+
 /// Tells of the steps of one view's refresh.
 pub(crate) struct Progress<'a> {
     view: &'a str,

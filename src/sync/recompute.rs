@@ -11,7 +11,7 @@ use crate::lake::{LakeError, SnapshotId, Transaction, identifier};
 use crate::plan::rel::State;
 use crate::plan::{Rel, WEIGHT};
 use crate::sql::{self, Relations};
-use crate::view::{Accumulated, Bound, Class, Meaning, View, ViewColumn, bind, comparable, stored};
+use crate::view::{Accumulated, Bound, Class, Meaning, View, ViewColumn, bind, comparable, current_sql, stored};
 
 /// The query that gives the view's rows at the target.
 #[derive(Debug)]
@@ -35,14 +35,15 @@ pub(crate) fn query(
     let misfit = windows.iter().find_map(Window::misfit_reason);
     let moved = moved_since(transaction, windows)?;
     if let Some(misfit) = misfit {
-        return bound_anew(transaction, view, windows, target, &misfit, moved);
+        return bound_anew(transaction, view, meaning, windows, target, &misfit, moved);
     }
     let (alias, current) = (transaction.alias(), transaction.snapshot());
     // After a rename the text may bind to another table or column of the old name.
+    let bound = transaction.bound_plan(&view.sql);
     let same = !windows.iter().any(Window::renamed)
-        && transaction
-            .bound_plan(&view.sql)
-            .is_ok_and(|now| comparable(&now, alias, current.0) == comparable(&meaning.plan, alias, view.created.0));
+        && bound
+            .as_ref()
+            .is_ok_and(|now| comparable(now, alias, current.0) == comparable(&meaning.plan, alias, view.created.0));
     if same && moved.is_none() {
         return Ok(Query { sql: view.sql.clone(), rebound: None });
     }
@@ -55,9 +56,16 @@ pub(crate) fn query(
             target,
             detail: format!("{table} has moved on, and the query can only be run as it stands"),
         }),
-        _ => Err(SyncError::MeaningChanged {
-            view: view.name.clone(),
-            detail: "its tables or columns were renamed, and its query can only be run as it stands".to_owned(),
+        _ => Err(match bound {
+            Err(error @ (LakeError::VanishedFile { .. } | LakeError::DamagedFile { .. })) => error.into(),
+            Err(error) => {
+                let detail = format!("its query no longer binds: {error}");
+                SyncError::MeaningChanged { view: view.name.clone(), detail }
+            }
+            Ok(_) => SyncError::MeaningChanged {
+                view: view.name.clone(),
+                detail: "its tables or columns were renamed, and its query can only be run as it stands".to_owned(),
+            },
         }),
     }
 }
@@ -88,6 +96,7 @@ fn moved_since(transaction: &Transaction<'_>, windows: &[Window]) -> Result<Opti
 fn bound_anew(
     transaction: &Transaction<'_>,
     view: &View,
+    meaning: &Meaning,
     windows: &[Window],
     target: SnapshotId,
     misfit: &str,
@@ -104,29 +113,53 @@ fn bound_anew(
         let name = window.name();
         return Err(broken(format!("{misfit}, and {name} or a column of it has another name than in the query")));
     }
-    let bound = bind(transaction, &view.name, &view.sql)
-        .map_err(|error| broken(format!("{misfit}, and the query no longer binds: {error}")))?;
+    let refused = match fitting(transaction, view, windows, &view.sql) {
+        Ok(bound) => match windows.iter().find(|window| reads_fewer(&bound, window)) {
+            None => return Ok(Query { sql: view.sql.clone(), rebound: Some(Box::new(bound)) }),
+            Some(window) => format!("now reads other columns of {}", window.name()),
+        },
+        Err(refused) => refused,
+    };
+    // The stored plan names every column that it reads: its text, bound to the same table with wider columns, is what the
+    // query meant when `*` stood for fewer columns than now.
+    if let Some(rel) = meaning.rel.as_ref().filter(|_| !windows.iter().any(|w| w.misfit == Some(Misfit::Replaced))) {
+        let sql = current_sql(rel);
+        if let Ok(bound) = fitting(transaction, view, windows, &sql) {
+            return Ok(Query { sql, rebound: Some(Box::new(bound)) });
+        }
+    }
+    Err(broken(format!("{misfit}, and the query {refused}")))
+}
+
+/// Binds `sql` if it still gives the view's columns and reads the columns that the view reads; else says why not.
+fn fitting(transaction: &Transaction<'_>, view: &View, windows: &[Window], sql: &str) -> Result<Bound, String> {
+    let bound = bind(transaction, &view.name, sql).map_err(|error| format!("no longer binds: {error}"))?;
     let names = |columns: &[ViewColumn]| columns.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
     if names(&bound.columns) != names(&view.columns) {
-        return Err(broken(format!("{misfit}, and the query now returns other columns")));
+        return Err("now returns other columns".to_owned());
     }
     // A query that reads other columns than before (through `SELECT *` inside it, say) means something else.
     for window in windows {
-        let used = bound
-            .binding
-            .tables
-            .iter()
-            .find(|table| table.schema == window.source.schema && table.table == window.source.name);
-        let Some(used) = used else { return Err(broken(format!("{misfit}, and the query now reads other tables"))) };
-        let reads: Vec<&String> = used.used.iter().map(|&position| &used.all_columns[position]).collect();
-        let read: Vec<&String> = window.source.columns.iter().map(|column| &column.name).collect();
-        if reads.iter().any(|name| !read.contains(name))
-            || matches!(window.misfit, Some(Misfit::Retyped { .. })) && reads.len() != read.len()
-        {
-            return Err(broken(format!("{misfit}, and the query now reads other columns of {}", window.name())));
+        let Some(used) = reads(&bound, window) else { return Err("now reads other tables".to_owned()) };
+        if used.iter().any(|name| !window.source.columns.iter().any(|column| column.name == **name)) {
+            return Err(format!("now reads other columns of {}", window.name()));
         }
     }
-    Ok(Query { sql: view.sql.clone(), rebound: Some(Box::new(bound)) })
+    Ok(bound)
+}
+
+/// Does the user's own text no longer read a column that it read of a table that is still the same?
+fn reads_fewer(bound: &Bound, window: &Window) -> bool {
+    matches!(window.misfit, Some(Misfit::Retyped { .. }))
+        && reads(bound, window).is_none_or(|reads| reads.len() != window.source.columns.len())
+}
+
+/// The columns of a source that a bound query reads; `None` if it does not read the source.
+fn reads<'a>(bound: &'a Bound, window: &Window) -> Option<Vec<&'a String>> {
+    let (schema, table) = (&window.source.schema, &window.source.name);
+    let mut tables = bound.binding.tables.iter();
+    let used = tables.find(|used| used.schema == *schema && used.table == *table)?;
+    Some(used.used.iter().map(|&position| &used.all_columns[position]).collect())
 }
 
 /// A view's content, computed anew.

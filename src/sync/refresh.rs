@@ -366,9 +366,7 @@ impl<'a> Refresh<'a> {
         let retyped: Vec<_> = columns.iter().zip(&self.view.columns).map(|(new, old)| (old, new)).collect();
         let retyped: Vec<_> = retyped.into_iter().filter(|(old, new)| old.stored_type != new.stored_type).collect();
         let is_fit = !self.damages.iter().any(Damage::unmakes_table) && self.promote(&target, &retyped)?;
-        if !is_fit {
-            self.remake_table(&columns)?;
-        }
+        let gone = if is_fit { 0 } else { self.remake_table(&columns)? };
         if self.damages.iter().any(|damage| matches!(damage, Damage::State { .. })) {
             registry::create_state(self.transaction, &self.view)?;
         }
@@ -379,7 +377,7 @@ impl<'a> Refresh<'a> {
         accumulators.write(self.transaction, &self.view)?;
         pass!("after_accumulators");
         self.report.rows_inserted = inserted;
-        self.report.rows_deleted = deleted;
+        self.report.rows_deleted = deleted + gone;
         self.bookkeeping(inserted, self.table.as_ref().map(|table| table.id), &sources, Some(made))?;
         self.report.phases.apply_ms = milliseconds(clock);
         Ok(true)
@@ -402,18 +400,24 @@ impl<'a> Refresh<'a> {
     }
 
     /// Makes the view's table anew. Views that read it see it replaced. What stands under its name is dropped; the
-    /// snapshots before this commit still have it.
-    fn remake_table(&mut self, columns: &[ViewColumn]) -> Result<(), SyncError> {
+    /// snapshots before this commit still have it. Says how many rows of the view's own went with it.
+    fn remake_table(&mut self, columns: &[ViewColumn]) -> Result<u64, SyncError> {
         let name = self.view.name.clone();
         let standing = self.target_table();
-        if self.table.take().is_some() || self.damages.contains(&Damage::TableReplaced) {
+        let mut gone = 0;
+        if self.table.take().is_some() {
+            gone = self.transaction.query_value(&format!("SELECT count(*) FROM {standing}"))?.as_u64()?;
             self.transaction.execute(&format!("DROP TABLE {standing}"))?;
+        } else if self.damages.contains(&Damage::TableReplaced) {
+            self.transaction.execute(&format!("DROP TABLE {standing}"))?;
+        } else if self.damages.contains(&Damage::LakeView) {
+            self.transaction.execute(&format!("DROP VIEW {standing}"))?;
         }
         registry::create_rows(self.transaction, &name, columns)?;
         // Its id is known once it is committed; until then it is found by the name that the entry has.
         let plan = self.plan.parse(&name)?;
         registry::write_view(self.transaction, &self.view, &plan)?;
-        Ok(())
+        Ok(gone)
     }
 
     /// The sources as the view knows them after this refresh. Read before anything is written.

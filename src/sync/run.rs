@@ -235,7 +235,7 @@ impl Run<'_> {
                 Ok(report)
             }
             Err(error) if error.is_disconnection() => Err(error),
-            Err(error) => Ok(self.failure(view, &error, started)),
+            Err(error) => Ok(self.failure(view, &error.about(self.lake, &view.name), started)),
         }
     }
 
@@ -320,7 +320,7 @@ impl Run<'_> {
 fn follower_report(overview: &Overview, view: &View, source: &str, started: Instant) -> ViewReport {
     let mut report = quiet_report(overview, view, started);
     report.strategy = Some(Method::Follows);
-    report.reason = Some(format!("it reads {source}, which would change first; only then is known what changes here"));
+    report.reason = Some(super::follows(source));
     report
 }
 

@@ -71,6 +71,12 @@ impl Window {
         readable.then_some(TableWindow { table: self.source.table, from: self.from, to: self.to })
     }
 
+    /// The same window as if the table had changed in it.
+    pub(crate) fn assumed_changed(&self) -> Window {
+        let old = self.old.clone().unwrap_or_else(|| Face { at: self.from, ..self.new.clone() });
+        Window { changed: true, old: Some(old), ..self.clone() }
+    }
+
     /// `schema.table` at the target.
     pub(crate) fn name(&self) -> String {
         format!("{}.{}", self.new.identity.schema, self.new.identity.name)

@@ -23,6 +23,8 @@ pub struct Binding {
     pub tables: Vec<BoundTable>,
     /// Inputs whose changes cannot be told from the lake: files, other databases, virtual columns.
     pub untracked: Vec<String>,
+    /// The files among them, as their paths are written.
+    pub files: Vec<String>,
     /// How many scans are pinned to a snapshot by the user's own `AT`.
     pub pinned: usize,
 }
@@ -62,6 +64,11 @@ impl Binding {
         if function != "ducklake_scan" {
             if !CONSTANT_FUNCTIONS.contains(&function) {
                 self.add_untracked(format!("{function}()"));
+                if function.starts_with("read_") || function.starts_with("parquet_") || function == "glob" {
+                    texts(&data["files"], &mut self.files);
+                    let given = get["parameters"].as_array().into_iter().flatten();
+                    given.for_each(|parameter| texts(&parameter["value"], &mut self.files));
+                }
             }
             return;
         }
@@ -109,6 +116,20 @@ impl Binding {
 
 fn text<'a>(node: &'a Json, field: &str) -> &'a str {
     node[field].as_str().unwrap_or_default()
+}
+
+/// The texts in a value or in a list of values.
+fn texts(value: &Json, found: &mut Vec<String>) {
+    match value {
+        Json::String(text) => found.push(text.clone()),
+        Json::Array(items) => items.iter().for_each(|item| texts(item, found)),
+        Json::Object(fields) => {
+            for (_, inner) in fields.iter().filter(|(name, _)| matches!(name.as_str(), "children" | "value")) {
+                texts(inner, found);
+            }
+        }
+        _ => {}
+    }
 }
 
 fn names(get: &Json) -> Vec<String> {

@@ -3,13 +3,14 @@
 
 use std::time::Instant;
 
+use super::name::near;
 use super::query::{self, Bound};
 use super::retry::{retrying, with_fresh_files};
 use super::{
     Graph, Over, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewColumn, ViewError, ViewId, ViewName,
     accumulators, registry, sources,
 };
-use crate::lake::{Lake, LakeError, TableId, TableIdentity, Transaction, literal};
+use crate::lake::{Lake, LakeError, TableId, TableIdentity, Transaction};
 use crate::sql;
 
 /// What is to be created.
@@ -140,7 +141,7 @@ fn create_once(lake: &Lake, creation: &Creation) -> Result<Created, ViewError> {
     let reads =
         sources.iter().map(|source| (source.table, format!("{}.{}", source.schema, source.name), source.watermark));
     transaction.refuse_doubled_reads(&reads.collect::<Vec<_>>())?;
-    if creation.check {
+    if creation.check && bound.class.volatility(&bound.binding.untracked).is_none() {
         query::check(&transaction, &creation.name, &bound)?;
     }
     let view = View {
@@ -227,22 +228,19 @@ fn free_name(
     name: &ViewName,
     old: Option<&View>,
 ) -> Result<Option<TableIdentity>, ViewError> {
-    let metadata = transaction.metadata();
-    let schemas = transaction.query(&format!(
-        "SELECT schema_name FROM {metadata}.ducklake_schema WHERE end_snapshot IS NULL AND lower(schema_name) = lower({})",
-        literal(&name.schema)
-    ))?;
-    if schemas.rows.is_empty() || name.schema.eq_ignore_ascii_case(registry::SCHEMA) {
-        return Err(ViewError::NoSchema { view: name.clone() });
+    if name.schema.eq_ignore_ascii_case(registry::SCHEMA) {
+        return Err(ViewError::OwnSchema { view: name.clone() });
     }
-    let views = transaction.query(&format!(
-        "SELECT view_name FROM {metadata}.ducklake_view v JOIN {metadata}.ducklake_schema s USING (schema_id) \
-         WHERE v.end_snapshot IS NULL AND s.end_snapshot IS NULL AND lower(s.schema_name) = lower({}) \
-         AND lower(v.view_name) = lower({})",
-        literal(&name.schema),
-        literal(&name.name)
-    ))?;
-    if !views.rows.is_empty() {
+    let metadata = transaction.metadata();
+    let schemas =
+        transaction.query(&format!("SELECT schema_name FROM {metadata}.ducklake_schema WHERE end_snapshot IS NULL"))?;
+    let schemas = schemas.rows.iter().flatten().map(|schema| schema.as_str().map(str::to_owned));
+    let schemas = schemas.collect::<Result<Vec<_>, _>>()?;
+    if !schemas.iter().any(|schema| schema.eq_ignore_ascii_case(&name.schema)) {
+        let near = near(&name.schema, schemas.into_iter().filter(|schema| schema != registry::SCHEMA));
+        return Err(ViewError::NoSchema { view: name.clone(), near });
+    }
+    if registry::is_lake_view(transaction, name)? {
         return Err(ViewError::NotOurs { view: name.clone(), kind: "view" });
     }
     let found = transaction.table_named(&name.schema, &name.name, transaction.snapshot())?;

@@ -76,6 +76,14 @@ pub struct Class {
     pub accumulators: Vec<AccumulatorTable>,
 }
 
+impl Class {
+    /// Why two runs of the query over the same inputs may differ; `None` if they do not. `outside` are its inputs outside
+    /// the lake: what they hold is not kept, but it can be read again.
+    pub(crate) fn volatility(&self, outside: &[String]) -> Option<&Obstacle> {
+        self.obstacle.as_ref().filter(|obstacle| self.untracked && !outside.contains(&obstacle.operator))
+    }
+}
+
 /// What is in the way of a delta.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

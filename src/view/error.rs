@@ -1,6 +1,7 @@
 //! What can go wrong with a view's definition or its registry entry.
 
-use super::{ColumnError, NameError, Obstacle, ViewName};
+use super::name::near;
+use super::{ColumnError, NameError, Obstacle, View, ViewName};
 use crate::lake::{LakeError, SnapshotId};
 
 /// What can go wrong with a view.
@@ -40,6 +41,32 @@ pub enum ViewError {
     NoSchema {
         /// The view.
         view: ViewName,
+        /// Schemas that are called like it.
+        near: Vec<String>,
+    },
+    /// The schema is the program's own.
+    #[error("view {view}: the schema {:?} is where ducklake-ivm keeps what it knows of its views", view.schema)]
+    OwnSchema {
+        /// The view.
+        view: ViewName,
+    },
+    /// The definition names a file by a path that means another one in another directory.
+    #[error("view {view}: the path {path:?} is not a whole one, and would mean another file in another directory")]
+    RelativePath {
+        /// The view.
+        view: ViewName,
+        /// The path.
+        path: Box<str>,
+        /// What it means here.
+        here: Box<str>,
+    },
+    /// DuckDB cannot say how it understands the definition.
+    #[error("view {view}: a view cannot read {what} files: DuckDB does not tell how it plans to")]
+    NoPlan {
+        /// The view.
+        view: ViewName,
+        /// The kind of file.
+        what: &'static str,
     },
     /// The definition holds no statement or several.
     #[error("view {view}: the definition holds {found} statements; it must be one SELECT")]
@@ -155,11 +182,19 @@ pub enum ViewError {
     },
 }
 
+/// With more views than this, they are not all named in a hint.
+const LISTED: usize = 10;
+
 fn list(names: &[ViewName]) -> String {
     names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl ViewError {
+    /// There is no view of that name among `views`.
+    pub(crate) fn unknown(name: &ViewName, views: &[View]) -> ViewError {
+        ViewError::Unknown { view: name.clone(), known: views.iter().map(|view| view.name.clone()).collect() }
+    }
+
     /// A registry entry that cannot be read.
     pub(crate) fn registry(entry: &str, detail: impl std::fmt::Display) -> ViewError {
         ViewError::Registry { entry: entry.to_owned(), detail: detail.to_string() }
@@ -198,10 +233,27 @@ impl ViewError {
             ViewError::Lake(error) => return error.hint(),
             ViewError::Definition { source, .. } => return source.hint(),
             ViewError::Unknown { known, .. } if known.is_empty() => "the lake has no views yet: create one".to_owned(),
-            ViewError::Unknown { known, .. } => format!("the views are {}", list(known)),
+            ViewError::Unknown { view, known } => {
+                let like = near(&view.to_string(), known.iter().map(ToString::to_string));
+                match (like.is_empty(), known.len() > LISTED) {
+                    (false, _) => format!("did you mean {}?", like.join(" or ")),
+                    (true, false) => format!("the views are {}", list(known)),
+                    (true, true) => format!("status lists the {} views that there are", known.len()),
+                }
+            }
             ViewError::Exists { .. } => "replace it with --or-replace, or keep it with --if-not-exists".to_owned(),
             ViewError::NotOurs { .. } => "choose another name, or drop or rename that one yourself".to_owned(),
-            ViewError::NoSchema { view } => format!("create it first: CREATE SCHEMA \"{}\"", view.schema),
+            ViewError::NoSchema { view, near } => {
+                let create = format!("CREATE SCHEMA \"{}\"", view.schema);
+                if near.is_empty() {
+                    format!("create it first: {create}")
+                } else {
+                    format!("did you mean {}? or create it first: {create}", near.join(" or "))
+                }
+            }
+            ViewError::OwnSchema { .. } => "choose another schema".to_owned(),
+            ViewError::RelativePath { here, .. } => format!("write '{here}'"),
+            ViewError::NoPlan { .. } => "load them into a table of the lake, or make them Parquet files".to_owned(),
             ViewError::PinnedToNewest { .. } => {
                 "name an older snapshot, or create the view after the next commit to the lake".to_owned()
             }

@@ -39,6 +39,7 @@ pub use statement::{skip_comments, statements};
 pub(crate) use accumulators::{Accumulated, Over, drop_accumulators, overflow, standing, table_name};
 pub(crate) use create::AUTHOR;
 pub(crate) use meaning::{Meaning, drift, meaning, meaning_of, redefinitions};
-pub(crate) use query::{Bound, bind, misfit, stored, stored_with_weight};
+pub(crate) use name::near;
+pub(crate) use query::{Bound, bind, current_sql, misfit, stored, stored_with_weight};
 pub(crate) use retry::{retrying, with_fresh_files};
 pub(crate) use sources::resolve;

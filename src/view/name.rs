@@ -100,6 +100,21 @@ impl fmt::Display for ViewName {
     }
 }
 
+/// Up to three of `names` that are most like `wanted`, the likest first. What stands before the last dot of both counts
+/// for nothing.
+pub(crate) fn near(wanted: &str, names: impl IntoIterator<Item = String>) -> Vec<String> {
+    const LIKE: f64 = 0.75;
+    let last_part = |name: &str| name.rsplit('.').next().unwrap_or(name).to_lowercase();
+    let folded = last_part(wanted);
+    let mut scored: Vec<(f64, String)> = names
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(&folded, &last_part(&name)), name))
+        .filter(|(score, _)| *score >= LIKE)
+        .collect();
+    scored.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    scored.into_iter().map(|(_, name)| name).take(3).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -74,10 +74,22 @@ pub(crate) fn bind(transaction: &Transaction<'_>, name: &ViewName, text: &str) -
         return Err(ViewError::Parameter { view: name.clone(), parameter: parameter.as_str().into() });
     }
     let sql = first_statement(text).to_owned();
-    let plan = transaction.bound_plan(&sql).map_err(refused)?;
+    let plan = transaction.bound_plan(&sql).map_err(|error| {
+        let unplanned = |what: &str| error.to_string().contains(&format!("{what} not implemented"));
+        let kinds = [("CSVReaderSerialize", "CSV"), ("JSONScan Serialize", "JSON")];
+        match kinds.into_iter().find(|(function, _)| unplanned(function)) {
+            Some((_, what)) => ViewError::NoPlan { view: name.clone(), what },
+            None => refused(error),
+        }
+    })?;
     let binding = Binding::of(&plan, transaction.alias(), transaction.snapshot().0);
     if syntax.at_clauses > binding.pinned {
         return Err(ViewError::PinnedToNewest { view: name.clone(), snapshot: transaction.snapshot() });
+    }
+    if let Some(path) = binding.files.iter().find(|path| is_relative(path)) {
+        let here = std::env::current_dir().map_or_else(|_| path.into(), |directory| directory.join(path));
+        let (path, here) = (path.as_str().into(), here.to_string_lossy().into());
+        return Err(ViewError::RelativePath { view: name.clone(), path, here });
     }
     if names_weight(&plan) {
         let (column, reason) = (WEIGHT.to_owned(), "ducklake-ivm keeps for itself");
@@ -124,6 +136,11 @@ pub(crate) fn bind(transaction: &Transaction<'_>, name: &ViewName, text: &str) -
     let full_only = untracked || undecided;
     let class = Class { obstacle, untracked, full_only, printable: rel.is_some(), terms, accumulators };
     Ok(Bound { sql, plan, binding, columns, rel, accumulated, class, order_dropped, renamed })
+}
+
+/// Does a path of DuckDB's hang on the directory that it is used in?
+fn is_relative(path: &str) -> bool {
+    !path.contains("://") && !path.starts_with("file:") && !std::path::Path::new(path).is_absolute()
 }
 
 impl Bound {

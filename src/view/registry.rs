@@ -342,6 +342,19 @@ fn observed_view(row: &[Value]) -> Result<(ViewId, ObservedView), ViewError> {
     Ok((ViewId(id.to_owned()), view))
 }
 
+/// Whether a view of the lake itself, which is a stored SELECT and no table, has that name.
+pub(crate) fn is_lake_view(transaction: &Transaction<'_>, name: &ViewName) -> Result<bool, LakeError> {
+    let metadata = transaction.metadata();
+    let found = transaction.query_value(&format!(
+        "SELECT count(*) > 0 FROM {metadata}.ducklake_view v JOIN {metadata}.ducklake_schema s USING (schema_id) \
+         WHERE v.end_snapshot IS NULL AND s.end_snapshot IS NULL AND lower(s.schema_name) = lower({}) \
+         AND lower(v.view_name) = lower({})",
+        literal(&name.schema),
+        literal(&name.name)
+    ))?;
+    found.as_bool()
+}
+
 /// The table that holds a view's rows, under its present name; `None` if it is gone.
 pub fn table(
     transaction: &Transaction<'_>,

@@ -41,10 +41,9 @@ pub(crate) fn with_fresh_files<T, E: From<LakeError>>(
         outcome = work();
     }
     if let Err(error) = &mut outcome
-        && let Some(LakeError::VanishedFile { file, table } | LakeError::DamagedFile { file, table, .. }) =
-            vanished(error)
+        && let Some(error) = vanished(error)
     {
-        *table = lake.table_of_file(file)?;
+        error.name_table(lake)?;
     }
     outcome
 }

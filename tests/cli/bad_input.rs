@@ -52,6 +52,8 @@ fn names_that_are_taken_or_unknown() {
         refused(&shop, 2, &["create", "orders", "--sql", "SELECT id FROM customers", "--or-replace"]),
         refused(&shop, 2, &create("recent", "SELECT id FROM customers")),
         refused(&shop, 2, &create("mart.sales", "SELECT id FROM customers")),
+        refused(&shop, 2, &create("man.sales", "SELECT id FROM customers")),
+        refused(&shop, 2, &create("ducklake_ivm.sales", "SELECT id FROM customers")),
         refused(&shop, 2, &create("a.b.c", "SELECT id FROM customers")),
         refused(&shop, 2, &create("\"open", "SELECT id FROM customers")),
         refused(&shop, 2, &["drop", "seles"]),
@@ -74,6 +76,9 @@ fn snapshots_that_do_not_exist() {
         refused(&shop, 2, &["sync", "--to", "99"]),
         refused(&shop, 2, &["plan", "v", "--from", "98", "--to", "99"]),
         refused(&shop, 2, &["plan", "v", "--from", "4", "--to", "3"]),
+        refused(&shop, 2, &["plan", "v", "--from", "HEAD", "--to", "HEAD~1"]),
+        refused(&shop, 2, &["sync", "--to", "yesterday"]),
+        refused(&shop, 2, &["history", "v", "-n", "0"]),
     ];
     assert_transcript!("refused_snapshots", refusals.join("\n"));
 }
@@ -88,6 +93,30 @@ fn types_that_the_lake_cannot_hold() {
         refused(&shop, 1, &create("v", "SELECT 100000000000000000000000000000000000000::HUGEINT AS huge FROM orders")),
     ];
     assert_transcript!("refused_types", refusals.join("\n"));
+}
+
+/// Catches: a view that means another file when it is synced from another directory.
+#[test]
+fn files_that_a_view_cannot_read_for_ever() {
+    let shop = Shop::new(Catalog::DuckDb);
+    std::fs::write(shop.path("some.csv"), "a,b\n1,2\n").unwrap();
+    std::fs::write(shop.path("some.json"), "{\"a\": 1}\n").unwrap();
+    shop.sql(&format!("COPY (SELECT 1 AS a) TO '{}'", shop.path("some.parquet").display()));
+    for (sql, what, hint) in [
+        ("FROM 'some.parquet'", "the path \"some.parquet\" is not a whole one", "/some.parquet'"),
+        ("FROM read_text('./some.csv')", "the path \"./some.csv\" is not a whole one", "some.csv'"),
+        ("FROM read_blob(['some.csv'])", "the path \"some.csv\" is not a whole one", "some.csv'"),
+        ("FROM 'some.csv'", "a view cannot read CSV files", "load them into a table"),
+        ("FROM 'some.json'", "a view cannot read JSON files", "load them into a table"),
+    ] {
+        let shown = refused(&shop, 2, &create("v", sql));
+        assert!(shown.contains(what) && shown.contains(hint), "{shown}");
+    }
+    let whole = format!("FROM '{}'", shop.path("some.parquet").display());
+    shop.succeed(&create("v", &whole));
+    std::fs::remove_file(shop.path("some.parquet")).unwrap();
+    let shown = refused(&shop, 1, &["sync"]);
+    assert!(shown.contains("view main.v is broken: its query no longer binds: No files found that match"), "{shown}");
 }
 
 #[test]
@@ -191,6 +220,19 @@ fn a_data_file_that_is_damaged() {
     }
     let shown = refused(&shop, 1, &["sync"]);
     assert!(shown.contains("main.v") && shown.contains(".parquet"), "{shown}");
+}
+
+/// Catches: a bare message of DuckLake's about a type, for a table that no view has to do with.
+#[test]
+fn a_type_that_this_ducklake_does_not_know() {
+    let shop = Shop::new(Catalog::DuckDb);
+    shop.succeed(&create("v", "SELECT id FROM orders"));
+    shop.sql("UPDATE __ducklake_metadata_lake.ducklake_column SET column_type = 'money' WHERE column_name = 'city'");
+    for command in ["sync", "status", "verify"] {
+        let shown = shop.transcript(&[command]);
+        assert!(shown.contains("main.customers.city has the type \"money\"") && shown.contains("hint: "), "{shown}");
+        assert!(shown.ends_with("[exit code 3]\n"), "{shown}");
+    }
 }
 
 #[test]

@@ -146,7 +146,7 @@ macro_rules! assert_transcript {
         settings.add_filter(r"\d+ ms\b", "[time]");
         settings.add_filter(r#"("\w*_ms"): \d+"#, r#"$1: "[time]""#);
         settings.add_filter(r"/[^\s'\x22]*/\.tmp\w+", "[folder]");
-        settings.add_filter(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?", "[moment]");
+        settings.add_filter(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?(Z|\+00)?", "[moment]");
         settings.add_filter(r"(\d snapshots?), \d+ s\b", "$1, [time]");
         settings.add_filter(r"ducklake-[0-9a-f-]{36}", "ducklake-[uuid]");
         settings.add_filter(r"acc_[0-9a-f]{16}", "acc_[id]");

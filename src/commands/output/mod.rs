@@ -16,7 +16,7 @@ use crate::inspect::RowTable;
 use crate::lake::{ExportError, Lake, SnapshotId};
 
 pub(super) use changed::ChangedRow;
-pub(super) use page::{NONE, Page, cell};
+pub(super) use page::{NONE, Page, cell, seconds};
 pub(super) use progress::Progress;
 
 /// How results are written.

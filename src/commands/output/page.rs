@@ -1,13 +1,18 @@
 //! A page of text for people: lines, tables, notes.
 
 use anstyle::Style;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width as ComfyWidth, presets};
 
 /// A page of text that is being written.
 pub(in crate::commands) struct Page {
     text: String,
     width: usize,
 }
+
+/// Spaces between two columns.
+const GAP: usize = 2;
+/// What a column that gives way is left with at least, its gap included.
+const NARROWEST: usize = 12;
 
 /// Words in bold.
 const HEADING: Style = Style::new().bold();
@@ -72,14 +77,26 @@ impl Page {
     pub(in crate::commands) fn table(&mut self, header: &[&str], rows: &[Vec<String>]) {
         let mut table = Table::new();
         table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_width(u16::try_from(self.width).unwrap_or(u16::MAX));
+        // The gap after the last column is cut off again.
+        table.set_width(u16::try_from(self.width + GAP).unwrap_or(u16::MAX));
         table.set_header(header.iter().copied());
+        let bounds = bounds(header, rows, self.width);
+        let taken: usize = bounds.iter().flatten().sum();
+        let giving = bounds.iter().filter(|bound| bound.is_none()).count().max(1);
+        // What is left for a column that gives way.
+        let room = ((self.width + GAP).saturating_sub(taken) / giving).saturating_sub(GAP);
         for row in rows {
-            table.add_row(row.iter().map(Cell::new));
+            let cells = row.iter().zip(&bounds);
+            table.add_row(
+                cells.map(|(cell, bound)| Cell::new(if bound.is_none() { parted(cell, room) } else { cell.clone() })),
+            );
         }
         for (index, column) in table.column_iter_mut().enumerate() {
-            // One space of the edge and one of the neighbour make the gap of two.
             column.set_padding((0, 2));
+            if let Some(bound) = bounds.get(index).copied().flatten() {
+                let bound = u16::try_from(bound).unwrap_or(u16::MAX);
+                column.set_constraint(ColumnConstraint::LowerBoundary(ComfyWidth::Fixed(bound)));
+            }
             let mut cells = rows.iter().filter_map(|row| row.get(index)).filter(|cell| *cell != NONE).peekable();
             if cells.peek().is_some() && cells.all(|cell| is_number(cell)) {
                 column.set_cell_alignment(CellAlignment::Right);
@@ -93,6 +110,44 @@ impl Page {
 
 /// Stands where there is nothing to say.
 pub(in crate::commands) const NONE: &str = "-";
+
+/// Long words in two or more: names are parted after a sign between their parts.
+fn parted(cell: &str, room: usize) -> String {
+    let mut parted = String::new();
+    let mut used = 0;
+    for part in cell.split_inclusive([' ', '.', '_', '-', '/']) {
+        let length = part.trim_end().chars().count();
+        let is_inside = !parted.is_empty() && !parted.ends_with([' ', '\n']);
+        if is_inside && used + length > room {
+            parted.push('\n');
+            used = 0;
+        }
+        parted.push_str(part);
+        used = if part.ends_with(' ') { 0 } else { used + length };
+    }
+    parted
+}
+
+/// A moment of ISO 8601 to the second, as people read it.
+pub(in crate::commands) fn seconds(moment: &str) -> String {
+    let end = moment.find(['.', 'Z']).unwrap_or(moment.len());
+    moment[..end].replacen('T', " ", 1)
+}
+
+/// How wide each column is to be at least, so that no word is cut: as long as they fit into `width`, the widest left out.
+fn bounds(header: &[&str], rows: &[Vec<String>], width: usize) -> Vec<Option<usize>> {
+    let longest = |text: &str| text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+    let cells = |index: usize| rows.iter().filter_map(move |row| row.get(index)).map(|cell| longest(cell));
+    let words = header.iter().enumerate().map(|(index, head)| cells(index).fold(longest(head), usize::max) + GAP);
+    let mut bounds: Vec<Option<usize>> = words.map(Some).collect();
+    // What gives way still needs some room.
+    let needed = |bounds: &[Option<usize>]| bounds.iter().map(|bound| bound.unwrap_or(NARROWEST)).sum::<usize>();
+    while needed(&bounds) > width + GAP {
+        let Some(widest) = bounds.iter_mut().max().filter(|widest| widest.is_some()) else { break };
+        *widest = None;
+    }
+    bounds
+}
 
 fn is_number(cell: &str) -> bool {
     cell.contains(|c: char| c.is_ascii_digit())
@@ -140,6 +195,17 @@ mod tests {
         let mut page = Page::new(40);
         page.table(&["view", "rows"], &[vec!["a".into(), "5".into()], vec!["b".into(), "1000".into()]]);
         assert_eq!(page.as_str(), "view  rows\na        5\nb     1000\n");
+    }
+
+    #[test]
+    fn words_are_not_cut_where_there_is_room() {
+        let mut page = Page::new(40);
+        let words = "several words that can be broken between any two of them";
+        page.table(&["view", "why"], &[vec!["mart.a_view_with_a_long_name".into(), words.into()]]);
+        assert!(page.as_str().lines().all(|line| line.chars().count() <= 40), "{}", page.as_str());
+        assert!(page.as_str().contains("mart.a_view_with_a_long_name"), "{}", page.as_str());
+        assert_eq!(parted("mart.a_view_with_a_long_name (view)", 15), "mart.a_view_\nwith_a_long_\nname (view)");
+        assert_eq!(seconds("2026-11-01T08:30:00.123456Z"), "2026-11-01 08:30:00");
     }
 
     #[test]
