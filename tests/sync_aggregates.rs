@@ -346,7 +346,7 @@ fn a_view_without_accumulators_goes_on_until_it_is_recomputed() {
 fn tables_of_another_layout_are_made_anew() {
     let world = World::new(SALES);
     world.create("v", BY_REGION);
-    world.run("UPDATE ducklake_ivm.views SET class = replace(class, '\"count_1\"', '\"counted_1\"')");
+    world.run("UPDATE ducklake_ivm.views SET class = replace(class, '\"count_2\"', '\"counted_2\"')");
     world.run("DELETE FROM sales WHERE id % 4 = 1");
     let report = world.sync_view("v");
     assert_eq!(report.strategy, Some(Method::Recompute));
@@ -355,6 +355,131 @@ fn tables_of_another_layout_are_made_anew() {
     assert_eq!(world.accumulators("v").len(), 1);
     world.run("DELETE FROM sales WHERE id % 4 = 2");
     synced(&world, "v");
+}
+
+#[test]
+fn variances_follow_from_sums_of_squares() {
+    // `year` deviates little from its mean, `big` and `wide` have digits that no square is kept for, `far` less
+    // than a thousandth of it.
+    let world = World::new(
+        "CREATE TABLE t (k INTEGER, i INTEGER, c DECIMAL(10, 2), year SMALLINT, big BIGINT, wide DECIMAL(18, 4), far BIGINT, d DOUBLE, w DECIMAL(38, 9));\n\
+         INSERT INTO t SELECT r % 4, CASE WHEN r % 5 > 0 THEN r % 7 - 3 END, r / 7.0, 2000 + r % 9, r * 100000000000000000, \
+         r * 77777777777.1234, 2000 + r % 3, r / 3.0, r FROM range(60) s(r)",
+    );
+    let of = |argument: &str| {
+        let calls = ["var_pop", "var_samp", "variance", "stddev_pop", "stddev_samp", "stddev", "sem"];
+        calls.map(|call| format!("{call}({argument}) AS {call}_{argument}")).join(", ")
+    };
+    let all = ["i", "c", "year", "big", "wide", "far", "d", "w"].map(of).join(", ");
+    world.create("v", &format!("SELECT k, {all}, avg(i) AS a, sum(c) FILTER (WHERE i > 0) AS s FROM t GROUP BY k"));
+    world.create("total", &format!("SELECT {all} FROM t"));
+    world.create("positive", "SELECT k, stddev(i) FILTER (WHERE i > 0) AS s, var_pop(i) AS v FROM t GROUP BY k");
+    world.create(
+        "joined",
+        "SELECT t.k, t.i, g.s FROM t JOIN (SELECT k, stddev_pop(i) AS s FROM t GROUP BY k) g ON t.k = g.k",
+    );
+    for change in [
+        "INSERT INTO t VALUES (1, 100, 5, 1900, 7, 1, 3, 0.5, 1), (9, 1, 1, 1, 1, 1, 1, 1, 1), (9, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
+        "INSERT INTO t FROM t WHERE k = 1",
+        "DELETE FROM t WHERE k = 2 AND i > -3",
+        "UPDATE t SET i = 0, c = 0, year = 0, big = 0, wide = 0, far = 0, d = 0, w = 0 WHERE k = 3",
+        "UPDATE t SET i = 7, c = 7, year = 7, big = 7, wide = 7, far = 7, d = 7, w = 7 WHERE k = 3",
+        "UPDATE t SET k = 9 WHERE i = 1;\nDELETE FROM t WHERE k = 0",
+        "DELETE FROM t WHERE i IS NOT NULL",
+        "DELETE FROM t",
+        "INSERT INTO t VALUES (1, 1, 1, 1, 1, 1, 1, 1, 1), (1, 2, 2, 2, 2, 2, 2, 2, 2)",
+    ] {
+        world.run(change);
+        let report = world.sync();
+        assert!(report.views.iter().all(|view| view.strategy == Some(Method::Incremental)), "{change}: {report:?}");
+        assert_verified(&world);
+        for view in ["v", "total", "positive", "joined"] {
+            assert_eq!(world.accumulators(view).len(), 1, "{view}");
+        }
+    }
+}
+
+#[test]
+fn aggregates_that_need_the_same_share_it() {
+    let world = World::new(SALES);
+    let created = world.create(
+        "v",
+        "SELECT region, count(*) AS n, count(pieces) AS c, sum(pieces) AS s, avg(pieces) AS a, stddev(pieces) AS d, \
+         var_pop(pieces) AS v, sum(pieces) FILTER (WHERE good) AS g, bool_and(good) AS b, count_if(good) AS i FROM sales GROUP BY region",
+    );
+    let [table] = created.view.class.accumulators.as_slice() else { panic!("one table is enough") };
+    let columns: Vec<String> =
+        table.columns.iter().zip(&table.keeps).map(|(column, keeps)| format!("{}: {keeps}", column.name)).collect();
+    let pieces =
+        "count(pieces), sum(pieces), avg(pieces), stddev(CAST(pieces AS DOUBLE)), var_pop(CAST(pieces AS DOUBLE))";
+    let expected = [
+        "group_1: region".to_owned(),
+        "row_count: count(*)".to_owned(),
+        format!("count_2: {pieces}"),
+        format!("sum_2: {pieces}"),
+        format!("squares_2: {pieces}"),
+        format!("spread_2: {pieces}"),
+        "count_7: sum(pieces) FILTER (WHERE good)".to_owned(),
+        "sum_7: sum(pieces) FILTER (WHERE good)".to_owned(),
+        "true_8: bool_and(good), count_if(good)".to_owned(),
+        "false_8: bool_and(good), count_if(good)".to_owned(),
+    ];
+    assert_eq!(columns, expected);
+    world.run("DELETE FROM sales WHERE id % 3 = 0;\nUPDATE sales SET pieces = NULL WHERE id % 5 = 0");
+    synced(&world, "v");
+}
+
+#[test]
+fn the_chosen_row_of_a_group_follows_its_changes() {
+    let world = World::new(
+        "CREATE TABLE t (k INTEGER, name VARCHAR, price DECIMAL(8, 2), weight DOUBLE);\n\
+         INSERT INTO t SELECT r % 5, 'n' || r, r * 7 % 41, r * 5 % 43 FROM range(40) s(r)",
+    );
+    let calls = "arg_min(name, price) AS least, arg_max(name, price) AS most, arg_max(price, weight) AS heavy, \
+                 arg_min_null(name, price) AS least_or_null, max_by(name, price) FILTER (WHERE weight > 9) AS f";
+    world.create("v", &format!("SELECT k, {calls} FROM t GROUP BY k"));
+    world.create("total", &format!("SELECT {calls} FROM t"));
+    world.create("named", "SELECT t.k, t.name FROM t JOIN (SELECT k, arg_max(name, price) AS most FROM t GROUP BY k) g ON t.k = g.k AND t.name = g.most");
+    for change in [
+        "INSERT INTO t VALUES (1, 'cheap', -1, 0.25), (2, NULL, -2, 99), (3, 'no price', NULL, 100), (7, 'new', 1.5, 1.5)",
+        "DELETE FROM t WHERE price = (SELECT max(price) FROM t)",
+        "UPDATE t SET price = NULL WHERE name IN ('cheap', 'new')",
+        "DELETE FROM t WHERE k = 2;\nINSERT INTO t VALUES (2, 'only', 5.5, 5.5)",
+        "UPDATE t SET k = 7 WHERE k = 3",
+        "DELETE FROM t",
+        "INSERT INTO t VALUES (1, 'a', 1, 1)",
+    ] {
+        world.run(change);
+        let report = world.sync();
+        for view in &report.views {
+            assert!(matches!(view.strategy, Some(Method::Incremental | Method::Noop)), "{change}: {view:?}");
+        }
+        assert_verified(&world);
+        for view in ["v", "total", "named"] {
+            assert_eq!(world.accumulators(view).len(), 1, "{view}");
+        }
+    }
+}
+
+#[test]
+fn rows_that_tie_for_the_chosen_one_are_left_to_the_query() {
+    let world = World::new(
+        "CREATE TABLE t (k INTEGER, name VARCHAR, price INTEGER);\nINSERT INTO t VALUES (1, 'a', 5), (1, 'b', 7)",
+    );
+    world.create("v", "SELECT k, arg_min(name, price) AS name FROM t GROUP BY k");
+    world.create("total", "SELECT arg_min(name, price) AS name FROM t");
+    world.run("INSERT INTO t VALUES (1, 'c', 5)");
+    let report = world.sync();
+    assert_eq!(view_of(&report, "v").strategy, Some(Method::Incremental), "only its group is computed again");
+    let total = view_of(&report, "total");
+    assert_eq!(total.strategy, Some(Method::Recompute));
+    assert_eq!(total.reason.as_deref(), Some("rows tie in arg_min"));
+    assert_verified(&world);
+    // As long as no other row comes forward, what was chosen stands.
+    world.run("INSERT INTO t VALUES (1, 'd', 9)");
+    let report = world.sync();
+    assert_eq!(view_of(&report, "total").strategy, Some(Method::Incremental));
+    assert_verified(&world);
 }
 
 #[test]
@@ -381,6 +506,74 @@ fn an_overflow_of_a_sum_names_it_and_changes_nothing() {
     let error = world.try_create("w", sql).unwrap_err().to_string();
     assert!(error.contains("main.w") && error.contains("sum(x)"), "{error}");
     assert_eq!(world.current(), before);
+}
+
+#[test]
+fn every_overflow_names_view_and_column_and_changes_nothing() {
+    let nines = "9".repeat(38);
+    for (column_type, value, sql, column, says) in [
+        (
+            "DECIMAL(38, 2)",
+            "9".repeat(36).as_str(),
+            "SELECT k, sum(x) AS s FROM t GROUP BY k",
+            "sum(x)",
+            "does not fit its type DECIMAL(38, 2)",
+        ),
+        (
+            "DECIMAL(38, 0)",
+            nines.as_str(),
+            "SELECT count(*) AS n, sum(x) AS s FROM t",
+            "sum(x)",
+            "does not fit its type DECIMAL(38, 0)",
+        ),
+        (
+            "DECIMAL(38, 0)",
+            nines.as_str(),
+            "SELECT k, avg(x) AS a FROM t GROUP BY k",
+            "avg(x)",
+            "does not fit its type DECIMAL(38, 0)",
+        ),
+        (
+            "INTEGER",
+            "2000000000",
+            "SELECT k, count(*) AS n, sum(x * 2) AS s FROM t GROUP BY k",
+            "sum(x * 2)",
+            "Overflow in multiplication of INT32",
+        ),
+        (
+            "INTEGER",
+            "2000000000",
+            "SELECT k, median(x * 2) AS m FROM t GROUP BY k",
+            "m",
+            "Overflow in multiplication of INT32",
+        ),
+        (
+            "INTEGER",
+            "2000000000",
+            "SELECT k, stddev(x * 2) AS d FROM t GROUP BY k",
+            "stddev(CAST(x * 2 AS DOUBLE))",
+            "Overflow in multiplication of INT32",
+        ),
+        ("DOUBLE", "1e308", "SELECT k, stddev(x) AS d FROM t GROUP BY k", "stddev(x)", "out of range"),
+        ("INTEGER", "2000000000", "SELECT k, x * 2 AS y FROM t", "y", "Overflow in multiplication of INT32"),
+    ] {
+        let world =
+            World::new(&format!("CREATE TABLE t (k INTEGER, x {column_type});\nINSERT INTO t VALUES (1, 5), (1, -5)"));
+        let assert_named = |error: &str, view: &str| {
+            let named = error.contains(&format!("view main.{view}")) && error.contains(&format!("column {column:?}"));
+            assert!(named && error.contains(says), "{sql}: {error}");
+        };
+        world.create("v", sql);
+        world.run(&format!("INSERT INTO t VALUES (1, {value}), (1, {value})"));
+        let before = world.current();
+        let report = world.sync_with(&SyncOptions::default()).unwrap();
+        assert_named(&view_of(&report, "v").error.unwrap_or_default(), "v");
+        assert_named(&world.try_create("w", sql).unwrap_err().to_string(), "w");
+        assert_eq!(world.current(), before, "nothing was written");
+        world.run("DELETE FROM t WHERE x > 5;\nINSERT INTO t VALUES (1, 1)");
+        assert_eq!(world.sync_view("v").strategy, Some(Method::Incremental));
+        assert_verified(&world);
+    }
 }
 
 #[test]

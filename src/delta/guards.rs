@@ -153,7 +153,7 @@ fn placed(window: Window) -> Rel {
 }
 
 /// Aggregates that take the value of one row.
-fn taken(aggregate: Aggregate) -> Rel {
+pub(super) fn taken(aggregate: Aggregate) -> Rel {
     let columns = Rel::Aggregate(aggregate.clone()).columns();
     let (groups, calls) = (aggregate.groups.len(), aggregate.aggregates.len());
     let mut aggregates = Vec::new();

@@ -101,10 +101,11 @@ fn limit_tie(limit: &Limit) -> Option<Tie> {
 }
 
 /// Aggregates whose result is decided by the bag of their arguments, and exact.
-const EXACT_AGGREGATES: [&str; 24] = [
+const EXACT_AGGREGATES: [&str; 27] = [
     "bit_and",
     "bit_or",
     "bit_xor",
+    "bitstring_agg",
     "bool_and",
     "bool_or",
     "count",
@@ -112,6 +113,7 @@ const EXACT_AGGREGATES: [&str; 24] = [
     "count_star",
     "countif",
     "histogram",
+    "histogram_exact",
     "max",
     "median",
     "min",
@@ -119,6 +121,7 @@ const EXACT_AGGREGATES: [&str; 24] = [
     "quantile",
     "quantile_cont",
     "quantile_disc",
+    "regr_count",
     "sum",
     "sum_no_overflow",
     "avg",
@@ -130,7 +133,7 @@ const EXACT_AGGREGATES: [&str; 24] = [
 
 /// Aggregates that take the value of one row: in any order of the rows they give the same value exactly if they do so
 /// in one order and in its reverse.
-const CHOOSING_AGGREGATES: [&str; 13] = [
+const CHOOSING_AGGREGATES: [&str; 15] = [
     "first",
     "last",
     "any_value",
@@ -143,6 +146,8 @@ const CHOOSING_AGGREGATES: [&str; 13] = [
     "max_by",
     "arg_min_null",
     "arg_max_null",
+    "arg_min_nulls_last",
+    "arg_max_nulls_last",
     "mode",
 ];
 
@@ -176,7 +181,7 @@ pub(crate) fn may_differ(expr: &Expr) -> bool {
 
 /// A sum over floats rounds in the order of addition.
 fn float_sum(name: &str, arguments: &[Expr]) -> Option<String> {
-    let adds = matches!(name, "sum" | "avg" | "mean" | "favg" | "fsum" | "mad");
+    let adds = matches!(name, "sum" | "avg" | "mean" | "favg" | "fsum");
     let float = arguments.iter().any(|argument| matches!(argument.data_type(), DataType::Float | DataType::Double));
     (adds && float).then(|| format!("{name} over floating-point numbers rounds in the order of its rows"))
 }

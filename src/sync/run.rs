@@ -10,7 +10,7 @@ use super::{Progress, SyncError};
 use crate::delta;
 use crate::lake::{Lake, LakeError, SnapshotId, TableId, Transaction};
 use crate::view::{
-    AUTHOR, Graph, ObservedView, View, ViewError, ViewId, ViewName, dependency_order, drift, misfit, overflow,
+    AUTHOR, Failed, Graph, ObservedView, View, ViewError, ViewId, ViewName, dependency_order, drift, misfit,
     redefinitions, registry, retrying, with_fresh_files,
 };
 
@@ -287,12 +287,10 @@ impl Run<'_> {
 
     /// Names the column whose value did not fit, if that is what happened.
     fn explain(&self, view: &View, error: SyncError) -> SyncError {
-        let misfit = match &error {
-            SyncError::Statement { source, .. } => misfit(self.lake, &view.name, &view.columns, &view.sql, source)
-                .or_else(|| overflow(self.lake, &view.name, &view.class.accumulators, source)),
-            _ => None,
-        };
-        misfit.map_or(error, SyncError::from)
+        let SyncError::Statement { source, .. } = &error else { return error };
+        let failed =
+            Failed { name: &view.name, sql: &view.sql, columns: &view.columns, accumulators: &view.class.accumulators };
+        misfit(self.lake, &failed, source).map_or(error, SyncError::from)
     }
 
     fn settle(&mut self, id: &ViewId, stands_for: SnapshotId) {

@@ -11,7 +11,7 @@ use super::registry::{SCHEMA, registry_table};
 use super::{View, ViewColumn, ViewError, ViewId, ViewName};
 use crate::delta::accumulator::cut;
 use crate::delta::{ACCUMULATED, Accumulator};
-use crate::lake::{Lake, LakeError, SnapshotId, TableId, Transaction, identifier, literal};
+use crate::lake::{Lake, SnapshotId, TableId, Transaction, identifier, literal};
 use crate::plan::facts::Source;
 use crate::plan::rel::Scan;
 use crate::plan::{DataType, Rel};
@@ -94,7 +94,10 @@ fn table(accumulator: &Accumulator, view: &ViewName) -> Result<AccumulatorTable,
     }
     let groups = keeps.len();
     keeps.push("count(*)".to_owned());
-    keeps.extend(accumulator.kept_calls().map(|call| sql::aggregate_text(call, &input)));
+    keeps.extend(accumulator.kept_calls().map(|calls| {
+        let texts: Vec<String> = calls.iter().map(|call| sql::aggregate_text(call, &input)).collect();
+        texts.join(", ")
+    }));
     let query = sql::render(&accumulator.fill, &sql::Current);
     Ok(AccumulatorTable { name: accumulator.name.clone(), columns, keeps, groups, query })
 }
@@ -145,35 +148,6 @@ impl AccumulatorTable {
         lake.execute(&format!("CREATE TABLE {name} ({})", columns.join(", ")))?;
         Ok(())
     }
-}
-
-/// Says which aggregate's value was too large to be kept, if that is what `error` was about: the query that fills a
-/// table is run once more per column.
-pub(crate) fn overflow(
-    lake: &Lake,
-    view: &ViewName,
-    tables: &[AccumulatorTable],
-    error: &LakeError,
-) -> Option<ViewError> {
-    let LakeError::Sql { class, .. } = error else { return None };
-    if class != "Conversion" && class != "Out of Range" {
-        return None;
-    }
-    for table in tables {
-        let stored = table.stored(&table.query);
-        for (column, keeps) in table.columns.iter().zip(&table.keeps).skip(table.groups) {
-            let found = lake.query(&format!("SELECT count({}) FROM ({stored})", identifier(&column.name)));
-            if found.is_err_and(|error| !error.is_interruption()) {
-                return Some(ViewError::Overflow {
-                    view: view.clone(),
-                    column: keeps.as_str().into(),
-                    stored_type: column.stored_type.as_str().into(),
-                    message: error.to_string().into(),
-                });
-            }
-        }
-    }
-    None
 }
 
 /// The accumulator tables of a view that are in the lake.

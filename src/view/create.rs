@@ -7,8 +7,8 @@ use super::name::near;
 use super::query::{self, Bound};
 use super::retry::{retrying, with_fresh_files};
 use super::{
-    Graph, Over, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewColumn, ViewError, ViewId, ViewName,
-    accumulators, registry, sources,
+    Failed, Graph, Over, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewColumn, ViewError, ViewId,
+    ViewName, accumulators, misfit, registry, sources,
 };
 use crate::lake::{Lake, LakeError, TableId, TableIdentity, Transaction};
 use crate::sql;
@@ -97,8 +97,9 @@ fn explain(lake: &Lake, creation: &Creation, source: LakeError) -> ViewError {
         .map_err(ViewError::from)
         .and_then(|transaction| query::bind(&transaction, &creation.name, &creation.sql));
     let misfit = bound.ok().and_then(|bound| {
-        query::misfit(lake, &creation.name, &bound.columns, &bound.sql, &source)
-            .or_else(|| accumulators::overflow(lake, &creation.name, &bound.class.accumulators, &source))
+        let (name, sql) = (&creation.name, bound.sql.as_str());
+        let (columns, accumulators) = (bound.columns.as_slice(), bound.class.accumulators.as_slice());
+        misfit(lake, &Failed { name, sql, columns, accumulators }, &source)
     });
     misfit.unwrap_or_else(|| ViewError::Definition { view: creation.name.clone(), source: Box::new(source) })
 }

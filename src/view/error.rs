@@ -126,6 +126,16 @@ pub enum ViewError {
         /// What DuckDB says.
         message: Box<str>,
     },
+    /// A column cannot be computed over the rows that are there.
+    #[error("view {view}: column {column:?} cannot be computed: {message}")]
+    Uncomputable {
+        /// The view.
+        view: ViewName,
+        /// The column, or the aggregate in it.
+        column: Box<str>,
+        /// What DuckDB says.
+        message: Box<str>,
+    },
     /// The user asked for `incremental`, and the definition has no delta.
     #[error("view {view} cannot be maintained incrementally: {obstacle}")]
     NotIncremental {
@@ -266,6 +276,9 @@ impl ViewError {
             },
             ViewError::Overflow { .. } => {
                 "cast the column to a wider type in the query, DOUBLE or VARCHAR say".to_owned()
+            }
+            ViewError::Uncomputable { .. } => {
+                "cast what it is computed from to a wider type in the query, or use TRY_CAST".to_owned()
             }
             ViewError::NotIncremental { .. } => "leave --strategy at auto, or rewrite the query".to_owned(),
             ViewError::Dependents { .. } => "drop those first, or keep the columns as they are".to_owned(),

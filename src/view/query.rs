@@ -226,7 +226,7 @@ fn outputs(lake: &Lake, view: &ViewName, sql: &str, version: &str) -> Result<Vec
     Ok(described.into_iter().zip(types).map(|(column, made)| (column.name, made.data_type)).collect())
 }
 
-fn position_name(position: usize) -> String {
+pub(crate) fn position_name(position: usize) -> String {
     format!("c{position}")
 }
 
@@ -324,35 +324,4 @@ fn function_calls<'a>(node: &'a Json, calls: &mut Vec<(&'a str, usize)>) {
         }
         _ => {}
     }
-}
-
-/// Says which column of the view a failed cast was about, if it was one: the query is run once more per column.
-pub(crate) fn misfit(
-    lake: &Lake,
-    name: &ViewName,
-    columns: &[ViewColumn],
-    sql: &str,
-    error: &LakeError,
-) -> Option<ViewError> {
-    let LakeError::Sql { class, .. } = error else { return None };
-    if class != "Conversion" && class != "Out of Range" {
-        return None;
-    }
-    let names: Vec<String> = (0..columns.len()).map(position_name).collect();
-    let (_, column) =
-        columns.iter().enumerate().filter(|(_, column)| column.is_cast()).find(|(position, column)| {
-            let value = &names[*position];
-            let found = lake.query(&format!(
-            "SELECT 1 FROM (\n{sql}\n) AS v({}) WHERE {value} IS NOT NULL AND TRY_CAST({value} AS {}) IS NULL LIMIT 1",
-            names.join(", "),
-            column.stored_type
-        ));
-            found.is_ok_and(|found| !found.rows.is_empty())
-        })?;
-    Some(ViewError::Overflow {
-        view: name.clone(),
-        column: column.name.as_str().into(),
-        stored_type: column.stored_type.as_str().into(),
-        message: error.to_string().into(),
-    })
 }

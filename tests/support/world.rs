@@ -120,7 +120,12 @@ impl World {
         for table in &view.class.accumulators {
             let name = format!("ducklake_ivm.acc_{}_{}", view.id.as_str(), table.name);
             let rounded = table.columns.iter().map(|column| match column.data_type.as_str() {
-                "DOUBLE" => format!("round(CAST({} AS DOUBLE), 6)", column.name),
+                "DOUBLE" => format!(
+                    "(SELECT CASE WHEN isnan(x) THEN 'nan' WHEN abs(x) < 1e6 THEN CAST(round(x, 6) AS VARCHAR) \
+                     ELSE format('{{:.9e}}', x) END \
+                     FROM (SELECT CAST({} AS DOUBLE) AS x))",
+                    column.name
+                ),
                 _ => format!("CAST({} AS {})", column.name, column.stored_type),
             });
             let columns = rounded.collect::<Vec<_>>().join(", ");

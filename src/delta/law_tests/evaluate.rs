@@ -408,6 +408,9 @@ fn group_rows(aggregate: &Aggregate, set: &[usize], input: &[Row]) -> Vec<Row> {
         let call = |call: &AggregateCall| {
             let filter: Vec<Expr> = call.filter.as_deref().cloned().into_iter().collect();
             let kept = rows.iter().filter(|row| keeps(&filter, row));
+            if call.name == "arg_min" {
+                return chosen(call, kept.copied());
+            }
             let mut values: Vec<Value> = kept
                 .map(|row| call.arguments.first().map_or(Value::Integer(1), |argument| evaluate(argument, row)))
                 .filter(|value| *value != Value::Null)
@@ -427,6 +430,18 @@ fn group_rows(aggregate: &Aggregate, set: &[usize], input: &[Row]) -> Vec<Row> {
         (0..aggregate.groups.len()).map(group).chain(aggregate.aggregates.iter().map(call)).collect()
     };
     groups.into_iter().map(finish).collect()
+}
+
+/// The value of the row with the least second argument; of several the first in the call's order, or by their values.
+fn chosen<'a>(call: &AggregateCall, rows: impl Iterator<Item = &'a Row>) -> Value {
+    let arguments = |row: &Row| call.arguments.iter().map(|argument| evaluate(argument, row)).collect::<Row>();
+    let mut kept: Vec<&Row> = rows.filter(|row| !arguments(row).contains(&Value::Null)).collect();
+    kept.sort_by(|left, right| {
+        let (one, other) = (arguments(left), arguments(right));
+        let by = one[1].cmp(&other[1]);
+        by.then_with(|| in_order(&call.order_by, left, right)).then_with(|| tie(&one, &other))
+    });
+    kept.first().map_or(Value::Null, |row| arguments(row).swap_remove(0))
 }
 
 fn cross(left: &[Row], right: &[Row]) -> Vec<Row> {

@@ -2,6 +2,7 @@
 //! For random plans, old states and new states, the consolidated delta must lead from the old result to the new one.
 
 mod evaluate;
+mod groups_again;
 mod plans;
 
 use std::collections::BTreeMap;

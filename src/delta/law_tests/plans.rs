@@ -12,11 +12,11 @@ use crate::plan::types::DataType;
 
 pub(super) const TABLES: [&str; 3] = ["r", "s", "t"];
 
-fn column(index: usize) -> Expr {
+pub(super) fn column(index: usize) -> Expr {
     Expr::column(index, DataType::Integer)
 }
 
-fn scan(table: &str) -> Rel {
+pub(super) fn scan(table: &str) -> Rel {
     let columns = ["a", "b", "c"].map(|name| Column::new(name, DataType::Integer)).to_vec();
     Rel::Scan(Scan {
         catalog: "lake".into(),
@@ -121,7 +121,7 @@ fn correlated(left: Rel, inner: Rel, shape: usize, op: Comparison, at: [usize; 4
     }
 }
 
-fn call(name: &str, arguments: Vec<Expr>, data_type: DataType) -> AggregateCall {
+pub(super) fn call(name: &str, arguments: Vec<Expr>, data_type: DataType) -> AggregateCall {
     AggregateCall { name: name.into(), arguments, distinct: false, filter: None, order_by: Vec::new(), data_type }
 }
 
@@ -132,13 +132,14 @@ fn aggregate(input: Rel, sets: usize, at: usize, chosen: usize) -> Rel {
         call("min", vec![column(at)], DataType::Integer),
         call("count", vec![column(at)], DataType::BigInt),
         call("max", vec![column(2)], DataType::Integer),
+        call("arg_min", vec![column(at), column(2)], DataType::Integer),
     ];
     for (position, call) in calls.iter_mut().enumerate() {
         let one = Literal { value: Some(Constant::Integer("1".into())), data_type: DataType::Integer };
         let demand = comparison(Comparison::Less, column((at + position) % 3), Expr::Literal(one));
-        call.filter = (chosen / 5 % (position + 2) == 1).then(|| Box::new(demand));
+        call.filter = (chosen / 6 % (position + 2) == 1).then(|| Box::new(demand));
     }
-    let aggregates = vec![calls[chosen % 5].clone(), calls[(chosen / 5) % 5].clone()];
+    let aggregates = vec![calls[chosen % 6].clone(), calls[(chosen / 6) % 6].clone()];
     let groups: Vec<(String, Expr)> =
         [("g", column(0)), ("h", column(1))].map(|(name, expr)| (name.into(), expr)).into();
     let (groups, grouping_sets) = match sets {
@@ -273,7 +274,7 @@ fn grouped(inner: &BoxedStrategy<Rel>) -> BoxedStrategy<Rel> {
             let op = if op[0] { SetOperator::Except } else { SetOperator::Intersect };
             Rel::SetOperation(SetOperation { op, all, inputs: vec![left, right], columns })
         }),
-        (inner.clone(), 0..4_usize, 0..3_usize, 0..100_usize)
+        (inner.clone(), 0..4_usize, 0..3_usize, 0..144_usize)
             .prop_map(|(input, sets, at, chosen)| aggregate(input, sets, at, chosen)),
         (inner.clone(), any::<[usize; 3]>(), any::<bool>()).prop_map(|(input, at, two)| {
             let functions = if two {
