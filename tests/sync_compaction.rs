@@ -49,14 +49,18 @@ fn the_files_of_a_view_stay_few() {
         world.create(name, sql);
     }
     let mut compacted = [0; 3];
-    for round in 0..68 {
+    for round in 0..80 {
+        // For a while small changes are kept in the catalog, beside the files.
+        if let Some(limit) = [(20, 10), (22, 0)].iter().find_map(|(at, limit)| (*at == round).then_some(limit)) {
+            world.run(&format!("CALL lake.set_option('data_inlining_row_limit', {limit})"));
+        }
         for (at, view) in step(&world, round).into_iter().enumerate() {
             assert!(matches!(view.strategy, Some(Method::Incremental | Method::Noop)), "{view:?}");
             let told = view.notes.iter().any(|note| note.starts_with("its table consisted of "));
             compacted[at] += i32::from(told);
             assert!(view.rows_deleted < 40 && view.rows_inserted < 40, "{view:?}");
         }
-        if round % 9 == 0 || round > 61 {
+        if round % 9 == 0 || round > 73 {
             for (name, sql) in VIEWS {
                 world.assert_holds(name, sql);
             }
@@ -64,6 +68,6 @@ fn the_files_of_a_view_stay_few() {
     }
     assert!(compacted[0] >= 1 && compacted[1] >= 1, "{compacted:?}");
     for table in ["lines", "totals", "acc_%"] {
-        assert!(files(&world, table) < 64, "{table}: {} files", files(&world, table));
+        assert!(files(&world, table) <= 64, "{table}: {} files", files(&world, table));
     }
 }

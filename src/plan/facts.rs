@@ -158,8 +158,10 @@ pub enum Stability {
     Volatile,
 }
 
-/// Functions that DuckDB calls consistent although the session or the clock has a say in them.
-const SESSION_DEPENDENT: [&str; 13] = [
+/// Functions that DuckDB calls consistent although the session, the clock or the statement around them (`alias`) has a say
+/// in them.
+const SESSION_DEPENDENT: [&str; 14] = [
+    "alias",
     "current_localtime",
     "current_localtimestamp",
     "current_role",

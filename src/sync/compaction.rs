@@ -6,8 +6,9 @@
 
 use super::SyncError;
 use super::apply::{self, Match, StagedDelta, Target};
-use super::temporary::Temporary;
-use crate::lake::{LakeError, TableId, Transaction, identifier, literal};
+use super::temporary::{Temporary, qualified};
+use crate::lake::{LakeError, TableId, Transaction, Value, identifier, literal};
+use crate::plan::WEIGHT;
 use crate::view::{View, registry, table_name};
 use std::collections::BTreeMap;
 
@@ -94,11 +95,24 @@ pub(crate) fn whole(
 ) -> Result<Match, SyncError> {
     let condition = match found {
         Match::Nothing => String::new(),
-        Match::Rows { condition } => format!(" WHERE NOT ({condition})"),
+        Match::Rows { condition } => format!(" WHERE ({condition}) IS NOT TRUE"),
         whole @ Match::Rewrite { .. } => return Ok(whole),
     };
     let table = temporary.name("compacted");
     let content = apply::content(target, &condition, delta);
     transaction.execute(&format!("CREATE TEMP TABLE {} AS {content}", identifier(&table)))?;
+    let count = format!(
+        "SELECT (SELECT count(*) FROM {}), (SELECT CAST(coalesce(sum({}), 0) AS BIGINT) FROM {})",
+        target.table,
+        identifier(WEIGHT),
+        qualified(&table)
+    );
+    let row = transaction.query_one(&count)?;
+    let number = |position: usize| row.get(position).unwrap_or(&Value::Null).as_u64();
+    let (before, after) = (number(0)?, number(1)?);
+    if before + delta.inserted != after + delta.deleted {
+        let found = (before + delta.inserted).saturating_sub(after);
+        return Err(SyncError::RowsMissing { view: target.view.clone(), expected: delta.deleted, found });
+    }
     Ok(Match::Rewrite { table })
 }

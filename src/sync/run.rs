@@ -268,15 +268,10 @@ impl Run<'_> {
             with_fresh_files(self.lake, until_no_conflict, SyncError::lake_error)
         };
         let mut outcome = attempts(&request);
-        // A term pairs rows that never met in the query itself, and may fail where the query does not.
-        if let Err(SyncError::Term { source, .. }) = &outcome
-            && !source.retryable()
-            && !source.is_interruption()
-            && !matches!(**source, LakeError::VanishedFile { .. } | LakeError::DamagedFile { .. })
+        if let Err(error) = &outcome
+            && let Some(reason) = left_to_the_query(error)
         {
-            let text = source.to_string();
-            let tie = text.find(delta::ROWS_TIE).and_then(|at| text[at..].lines().next()).map(str::to_owned);
-            request.recompute = Some(tie.unwrap_or_else(|| format!("the delta failed: {text}")));
+            request.recompute = Some(reason);
             outcome = attempts(&request);
         }
         let refreshed = outcome.map_err(|error| self.explain(view, error))?;
@@ -310,6 +305,37 @@ impl Run<'_> {
         report.hint = error.hint();
         report.elapsed_ms = milliseconds(started);
         report
+    }
+}
+
+/// What DuckLake says of a table whose past it misses: after it read rows of the catalog that were written together with the
+/// table, it takes the schema of that moment for one without it (DuckLake d8a1881e).
+const MISSED: &str = "does not exist at version";
+
+/// Why the query is run after the changes led to this error; nothing if it would not help.
+fn left_to_the_query(error: &SyncError) -> Option<String> {
+    match error {
+        // A term pairs rows that never met in the query itself, and may fail where the query does not.
+        SyncError::Term { source, .. } => {
+            let lost = matches!(**source, LakeError::VanishedFile { .. } | LakeError::DamagedFile { .. });
+            if source.retryable() || source.is_interruption() || lost {
+                return None;
+            }
+            let text = source.to_string();
+            let tie = text.find(delta::ROWS_TIE).and_then(|at| text[at..].lines().next()).map(str::to_owned);
+            Some(tie.unwrap_or_else(|| format!("the delta failed: {text}")))
+        }
+        // The catalog keeps floating-point numbers by way of decimal literals, which can be off in the last digit; inside
+        // a list or after a calculation that cannot be made good.
+        SyncError::RowsMissing { expected, found, .. } => {
+            Some(format!("of {expected} rows that go only {found} stand in the view as the changes have them"))
+        }
+        SyncError::Statement { source, .. } => {
+            let text = source.to_string();
+            let line = text.lines().find(|line| line.contains(MISSED))?;
+            Some(format!("the past cannot be read: {line}"))
+        }
+        _ => None,
     }
 }
 

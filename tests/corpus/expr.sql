@@ -68,4 +68,5 @@ SELECT current_setting('TimeZone'), version() IS NOT NULL
 -- rows differ
 SELECT random() < 2, uuid() IS NOT NULL, now() IS NOT NULL, current_date IS NOT NULL FROM customer
 
+-- rows differ
 SELECT alias(id) FROM customer

@@ -62,6 +62,6 @@ SELECT table_name FROM duckdb_tables() WHERE database_name = 'memory' AND schema
 SELECT count(*) FROM orders o, unnest(o.tags) WITH ORDINALITY u(tag, n)
 
 -- rows differ
-SELECT count(*) FROM glob('*')
+SELECT count(*) FROM glob('/dev/null')
 
 SELECT e.key, u.x FROM every_type t, unnest(map_entries(t.dict)) m(e), unnest(t.list) u(x)

@@ -6,7 +6,7 @@
 
 use serde_json::Value as Json;
 
-use super::super::expr::{Argument, Constant, Expr, FunctionCall, Lambda, Literal};
+use super::super::expr::{Argument, Expr, FunctionCall, Lambda};
 use super::super::types::DataType;
 use super::expressions::{Scope, with_common};
 use super::reader::Fields;
@@ -44,9 +44,6 @@ impl Decoder<'_> {
             return Err(self.error(format!("the function {name}")));
         }
         let children = self.list(fields, "children")?;
-        if name == "alias" {
-            return self.alias_of(children);
-        }
         let mut call = FunctionCall {
             qualifier: self.qualifier(fields)?,
             arguments: values.into_iter().map(|value| Argument { name: None, value }).collect(),
@@ -79,18 +76,6 @@ impl Decoder<'_> {
             self.refuse_erased_arguments(fields, &call.name)?;
         }
         Ok(Expr::Function(call))
-    }
-
-    /// `alias(x)` is the name of `x` in the statement, whatever its value.
-    fn alias_of(&self, children: &[Json]) -> Result<Expr, DecodeError> {
-        let [child] = children else { return Err(self.error("the arguments of the function alias")) };
-        match self.text(self.object(child, "an argument")?, "alias")? {
-            "" => Err(self.error("the alias of an expression that the statement does not name")),
-            alias => {
-                let value = Some(Constant::Text(alias.to_owned()));
-                Ok(Expr::Literal(Literal { value, data_type: DataType::VARCHAR }))
-            }
-        }
     }
 
     /// Catalog and schema of a function that is not DuckDB's own.
