@@ -79,7 +79,7 @@ WITH RECURSIVE up(a, b, depth) AS (SELECT a, b, 0 FROM tiny WHERE a IS NOT NULL 
 
 WITH RECURSIVE reach(id) AS (SELECT id FROM customer WHERE nation = 1 UNION SELECT o.id FROM orders o JOIN reach r ON o.customer = r.id) SELECT n.name, r.id FROM reach r LEFT JOIN nation n USING (id)
 
-SELECT customer, list(id ORDER BY id) AS ids, mode(note) AS usual FROM (SELECT DISTINCT customer, id, note FROM orders) WHERE customer IN (SELECT id FROM customer WHERE nation IN (SELECT id FROM nation WHERE name LIKE '%r%')) GROUP BY customer
+SELECT customer, list(id ORDER BY id) AS ids, mode(customer) AS usual FROM (SELECT DISTINCT customer, id, note FROM orders) WHERE customer IN (SELECT id FROM customer WHERE nation IN (SELECT id FROM nation WHERE name LIKE '%r%')) GROUP BY customer
 
 SELECT a.x, b.cnt FROM (SELECT x FROM small ORDER BY x DESC NULLS LAST, y LIMIT 3) a LEFT JOIN (SELECT a AS x, count(*) AS cnt FROM tiny GROUP BY a) b USING (x)
 
