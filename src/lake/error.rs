@@ -334,6 +334,12 @@ impl LakeError {
         matches!(self, Self::Sql { class, message, .. } if class == "Catalog" && message.contains("does not exist"))
     }
 
+    /// What DuckLake says of a table whose past it misses: after it read rows of the catalog that were written together with
+    /// the table, it takes the schema of that moment for one without it (DuckLake d8a1881e).
+    pub(crate) fn missed_past(&self) -> Option<String> {
+        self.to_string().lines().find(|line| line.contains("does not exist at version")).map(str::to_owned)
+    }
+
     /// Makes an error of what DuckDB returned for a statement.
     pub(super) fn from_engine(error: &duckdb::Error, redactor: &Redactor) -> Self {
         Self::from_message(&text_of(error, redactor))

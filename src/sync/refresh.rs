@@ -187,7 +187,6 @@ impl<'a> Refresh<'a> {
         if choice != Choice::Noop {
             let tables: Vec<TableId> = self.windows.iter().map(|window| window.source.table).collect();
             self.transaction.read_all_files_of_late_buckets(&tables)?;
-            self.transaction.keep_join_filters_above_limits(&self.plan.parse(&self.view.name)?)?;
             self.transaction.refuse_doubled_reads(&reads_of(&self.windows))?;
         }
         match choice {
@@ -217,9 +216,11 @@ impl<'a> Refresh<'a> {
         registry::rows_table(self.transaction, &name)
     }
 
-    /// What the view means.
+    /// What the view means; from here on its query and its delta may be run.
     fn meaning(&self) -> Result<Meaning, SyncError> {
-        Ok(meaning_of(self.transaction, &self.view, &self.plan)?)
+        let meaning = meaning_of(self.transaction, &self.view, &self.plan)?;
+        self.transaction.keep_join_filters_above_limits(&meaning.plan)?;
+        Ok(meaning)
     }
 
     /// From the changes.

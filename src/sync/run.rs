@@ -308,10 +308,6 @@ impl Run<'_> {
     }
 }
 
-/// What DuckLake says of a table whose past it misses: after it read rows of the catalog that were written together with the
-/// table, it takes the schema of that moment for one without it (DuckLake d8a1881e).
-const MISSED: &str = "does not exist at version";
-
 /// Why the query is run after the changes led to this error; nothing if it would not help.
 fn left_to_the_query(error: &SyncError) -> Option<String> {
     match error {
@@ -331,9 +327,7 @@ fn left_to_the_query(error: &SyncError) -> Option<String> {
             Some(format!("of {expected} rows that go only {found} stand in the view as the changes have them"))
         }
         SyncError::Statement { source, .. } => {
-            let text = source.to_string();
-            let line = text.lines().find(|line| line.contains(MISSED))?;
-            Some(format!("the past cannot be read: {line}"))
+            source.missed_past().map(|missed| format!("the past cannot be read: {missed}"))
         }
         _ => None,
     }
