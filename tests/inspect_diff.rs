@@ -336,6 +336,104 @@ fn the_impact_tells_what_a_refresh_would_do() {
     assert_eq!(found[0].strategy.map(Method::word), Some("noop"));
 }
 
+fn view(scratch: &ScratchLake, name: &str, sql: &str) {
+    create(&scratch.lake, &Creation::new(ViewName::parse(name).unwrap(), sql)).unwrap();
+}
+
+/// Catches: a strategy for a view that no refresh gets through, and an error about a transaction instead of one's own.
+#[test]
+fn the_impact_knows_every_condition_that_the_status_knows() {
+    let scratch = lake();
+    scratch.run("CALL lake.set_option('data_inlining_row_limit', 0)");
+    scratch.run("CREATE TABLE gone (id INTEGER);\nCREATE TABLE files (id INTEGER)");
+    view(&scratch, "a_sound", "SELECT id FROM t");
+    view(&scratch, "b_source_gone", "SELECT id FROM gone");
+    view(&scratch, "c_table_gone", "SELECT id FROM t");
+    view(&scratch, "d_written", "SELECT id FROM t");
+    view(&scratch, "e_unreadable", "SELECT id FROM files");
+    view(&scratch, "f_over_written", "SELECT count(*) AS n FROM d_written");
+    view(&scratch, "g_over_sound", "SELECT count(*) AS n FROM a_sound");
+    let from = scratch.current();
+    scratch.run("INSERT INTO t VALUES (100, 'new');\nINSERT INTO files VALUES (1);\nDROP TABLE gone");
+    scratch.run("DROP TABLE c_table_gone;\nINSERT INTO d_written VALUES (7)");
+    for file in std::fs::read_dir(scratch.folder.path().join("data/main/files")).unwrap() {
+        std::fs::remove_file(file.unwrap().path()).unwrap();
+    }
+    let (_, found) = impact(&scratch.lake, &range(from, scratch.current()), &[]).unwrap();
+    let told: Vec<_> = found.iter().map(|view| (view.condition, view.strategy.map(Method::word))).collect();
+    let ok = |word| ("ok", Some(word));
+    let broken = ("broken", None);
+    assert_eq!(
+        told,
+        [ok("incremental"), broken, broken, ("changed", None), broken, ("ok", None), ok("follows")],
+        "{found:?}"
+    );
+    assert_eq!(found[1].reads, ["main.gone"]);
+    for (position, words) in [
+        (1, "its source main.gone was dropped"),
+        (2, "its table was dropped"),
+        (3, "someone else wrote to its table"),
+        (4, ".parquet of main.files is missing"),
+        (5, "because main.d_written, which it reads, was not"),
+    ] {
+        assert!(found[position].error.as_ref().unwrap().contains(words), "{found:?}");
+        assert!(found[position].hint.is_some(), "{found:?}");
+    }
+    for (view, status) in
+        found.iter().zip(status(&scratch.lake, &[]).unwrap()).filter(|(view, _)| view.view != "main.e_unreadable")
+    {
+        assert_eq!((&view.view, view.condition), (&status.view, status.condition));
+    }
+}
+
+/// Catches: a table that only has the name of the one that a view reads.
+#[test]
+fn a_view_is_followed_by_the_ids_of_its_tables() {
+    let scratch = lake();
+    view(&scratch, "v", "SELECT id FROM t");
+    scratch.run("ALTER TABLE t RENAME TO tt;\nCREATE TABLE t (id INTEGER);\nINSERT INTO t VALUES (1);\nDELETE FROM tt WHERE id = 3");
+    let since = || diff(&scratch.lake, &"@v..".parse().unwrap(), &[]).unwrap();
+    let told = |diff: &Diff| {
+        diff.tables.iter().map(|table| (table.table.clone(), table.net, table.schema.join(", "))).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&since()), [("main.tt".to_owned(), -1, "renamed from main.t".to_owned())]);
+    // A table that stands in for one that is gone is read in its place.
+    scratch.run("DROP TABLE tt");
+    let to = scratch.current();
+    let told = told(&since());
+    let dropped = format!("dropped at {to}");
+    let told: Vec<_> = told.iter().map(|(name, net, words)| (name.as_str(), *net, words.as_str())).collect();
+    assert_eq!(told, [("main.t", -20, dropped.as_str()), ("main.t", 1, format!("created at {}", to - 3).as_str())]);
+}
+
+/// Catches: files that cannot be listed any more once the first snapshots have expired, and a date before them refused.
+#[test]
+fn the_beginning_does_not_expire() {
+    let scratch = lake();
+    scratch.run("CALL lake.set_option('data_inlining_row_limit', 0);\nDELETE FROM t WHERE id < 5");
+    scratch.run("CALL ducklake_flush_inlined_data('lake');\nALTER TABLE t RENAME TO tt");
+    let all = |text: &str| diff(&scratch.lake, &text.parse().unwrap(), &[]);
+    let whole = all("0..").unwrap();
+    assert_eq!(
+        (whole.tables[0].inserted, whole.tables[0].schema.as_slice()),
+        (15, ["created at 1".to_owned()].as_slice())
+    );
+    assert_eq!(all("1999-12-31..").unwrap().tables, whole.tables);
+    let files = |text: &str| files::of_range(&scratch.lake, &text.parse().unwrap(), &[]).unwrap().1;
+    let before = files("0..");
+    assert!(before.iter().any(ducklake_ivm::inspect::ChangedFile::is_file));
+    scratch.run("CALL ducklake_expire_snapshots('lake', older_than => now()::TIMESTAMP + INTERVAL 1 DAY)");
+    assert_eq!(files("0.."), before);
+    let left = all("0..").unwrap();
+    assert_eq!((left.tables[0].inserted, left.tables[0].schema.as_slice()), (15, ["created".to_owned()].as_slice()));
+    let rows = |text: &str| stage_rows(&scratch.lake, &text.parse().unwrap(), &RowOptions::default()).unwrap().1;
+    assert_eq!(rows("0..")[0].rows, 15);
+    // Nobody knows any more whether there was something at that time.
+    for (text, hint) in [("1999-12-31..", "or with 0.. for all"), ("1..", "0.. shows all")] {
+        assert!(all(text).unwrap_err().hint().unwrap().contains(hint), "{text}");
+    }
+}
+
 /// What the log says of each commit is what a diff over this commit alone finds in the rows.
 fn check_log(lake: &Lake, context: &str, most: usize) -> usize {
     let options = LogOptions { limit: u64::MAX, counts: true, ..LogOptions::default() };

@@ -287,3 +287,31 @@ fn a_status_goes_on_where_a_file_is_missing() {
     let errors: Vec<_> = report.views.iter().map(|view| view.error.is_some()).collect();
     assert_eq!(errors, [true, false], "{report:?}");
 }
+
+/// Catches: the old name of a table in a plan, which by now is that of another one.
+#[test]
+fn a_plan_names_tables_as_they_are_called_now() {
+    let world = world();
+    let from = world.current();
+    world.run(
+        "INSERT INTO orders VALUES (100, 1, 1);\nALTER TABLE orders RENAME TO kept;\nCREATE TABLE orders (id INTEGER)",
+    );
+    let plan = explain(&world.lake, &name(), Span::default()).unwrap();
+    let leg = |plan: &ducklake_ivm::inspect::Explanation| (plan.legs[0].table.clone(), plan.legs[0].note.clone());
+    assert_eq!(leg(&plan), ("main.kept".to_owned(), Some("renamed from main.orders".to_owned())));
+    assert_eq!((plan.next, plan.terms[0].delta.as_slice()), (Method::Incremental, ["main.kept".to_owned()].as_slice()));
+    assert!(plan.nodes.iter().any(|node| node.operator == "main.kept"), "{:?}", plan.nodes);
+    assert!(!format!("{:?}{:?}", plan.nodes, plan.terms).contains("main.orders"), "{plan:?}");
+    world.run("UPDATE nation SET name = 'XX' WHERE id = 1");
+    let plan = explain(&world.lake, &name(), Span { from: Some(SnapshotId(from)), to: None }).unwrap();
+    let reads: Vec<String> =
+        plan.terms.iter().flat_map(|term| &term.reads).map(|read| format!("{}@{}", read.table, read.at.0)).collect();
+    assert!(reads.contains(&format!("main.kept@{}", world.current())), "{reads:?}");
+    // In place of a table that is gone, another one of its name is read, and all of it.
+    world.run("DROP TABLE orders;\nDROP TABLE kept;\nCREATE TABLE orders (id INTEGER, customer INTEGER, amount DECIMAL(10, 2))");
+    let plan = explain(&world.lake, &name(), Span::default()).unwrap();
+    assert_eq!(leg(&plan), ("main.orders".to_owned(), Some(format!("replaced at {}", world.current()))));
+    assert_eq!((plan.next, plan.terms.len()), (Method::Recompute, 0));
+    assert!(plan.nodes.iter().all(|node| node.change.is_none()), "{:?}", plan.nodes);
+    assert!(plan.sql.unwrap().starts_with("SELECT o.id"));
+}

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::failure::{Exit, Failure};
 use super::global::{OpenLake, Session};
 use super::output::{Answer, ChangedRow, Format, NONE, Page, Records};
+use super::status::obstacle;
 use crate::inspect::rows::LEADING;
 use crate::inspect::{
     ChangedFile, Diff as Changes, Impact, Range, RowOptions, RowTable, TableDiff, diff, files, impact, stage_rows,
@@ -24,9 +25,11 @@ Examples:
   ducklake-ivm diff 120.. orders --rows --where 'amount > 100'
   ducklake-ivm diff 120.. orders --rows --format arrow | python load.py
   ducklake-ivm diff 120.. --impact                  # what it means for the views
+  ducklake-ivm diff 0.. --files --check             # is every file of the lake there?
 
 A snapshot is a number, HEAD, HEAD~3, a date or time (UTC, unless it has an offset), or @view: what a view stands for. \
-A side that is left out is the newest; 135^! is 134..135. A range that begins with @view is about the tables that this \
+A side that is left out is the newest; 135^! is 134..135. 0 is the empty lake: 0.. is all that is there, also when \
+snapshot 0 has expired. A range that begins with @view is about the tables that this \
 view reads, unless others are named. Changes are net: what came and went again in between is not there, and \
 maintenance changes no row.";
 
@@ -88,7 +91,8 @@ impl Diff {
             return self.rows(session, &lake, &range, tables);
         }
         if self.face.files {
-            let ((from, to), mut found) = files::of_range(&lake, &range, &tables)?;
+            let ((from, to), mut found) =
+                files::of_range(&lake, &range, &tables).map_err(|error| error.about(&lake))?;
             if self.check {
                 files::check(&lake, &mut found, &|| session.interrupts.signal().is_some())?;
             }
@@ -97,10 +101,10 @@ impl Diff {
             session.output.answer_rows(&lake, &FileList { from, to, files: found })?;
             return Ok(if wrong { Exit::Difference } else { Exit::Done });
         } else if self.face.impact {
-            let ((from, to), views) = impact(&lake, &range, &tables)?;
+            let ((from, to), views) = impact(&lake, &range, &tables).map_err(|error| error.about(&lake))?;
             session.output.answer_rows(&lake, &Impacts { from, to, views })?;
         } else {
-            let changes = diff(&lake, &range, &tables)?;
+            let changes = diff(&lake, &range, &tables).map_err(|error| error.about(&lake))?;
             session.output.answer_rows(&lake, &Stat { changes })?;
         }
         Ok(Exit::Done)
@@ -118,16 +122,19 @@ impl Diff {
         let is_table = output.format == Format::Table;
         let limit = self.limit.or(is_table.then_some(SHOWN));
         if output.format.is_rows() && tables.len() != 1 {
-            return Err(Failure::usage("rows of several tables have no common columns")
-                .hint("name one table, or take --format json"));
+            let message = if tables.is_empty() { "no table is named, and rows" } else { "rows" };
+            return Err(Failure::usage(format!("{message} of several tables have no common columns"))
+                .hint(format!("name one table: diff {} TABLE --rows; or take --format json", self.range)));
         }
         let options = RowOptions { tables, columns: self.columns.clone(), condition: self.condition.clone(), limit };
-        let ((from, to), found) = stage_rows(lake, range, &options)?;
+        let ((from, to), mut found) = stage_rows(lake, range, &options).map_err(|error| error.about(lake))?;
+        let none = found.iter().all(|table| table.rows == 0).then(|| self.no_rows((from, to), &found));
+        found.retain(|table| table.rows > 0 || !options.tables.is_empty());
         match output.format {
             Format::Table => {
                 let mut page = Page::new(output.columns());
-                if found.iter().all(|table| table.rows == 0) {
-                    page.line(&format!("no row changed from snapshot {from} to {to}"));
+                if let Some(none) = none {
+                    page.paragraph("", "  ", &none);
                 }
                 for (position, table) in found.iter().filter(|table| table.rows > 0).enumerate() {
                     if position > 0 {
@@ -139,12 +146,35 @@ impl Diff {
             }
             Format::Json => output.json_tables(lake, (from, to), &found)?,
             _ => {
-                for table in found.iter().take(1) {
+                if let [one, other, ..] = found.as_slice() {
+                    let fate = |table: &RowTable| table.fate.clone().unwrap_or_else(|| "there at both ends".to_owned());
+                    let told = format!("{} ({}) and {} ({})", one.table, fate(one), other.table, fate(other));
+                    return Err(Failure::usage(format!(
+                        "that name was two tables, which have no common columns: {told}"
+                    ))
+                    .hint("let the range begin or end where there is one of them, or take --format json"));
+                }
+                for table in &found {
                     output.table(lake, &table.staged)?;
                 }
             }
         }
         Ok(Exit::Done)
+    }
+
+    /// Why there are no rows to show.
+    fn no_rows(&self, (from, to): (SnapshotId, SnapshotId), found: &[RowTable]) -> String {
+        let changed: u64 = found.iter().map(|table| table.changed).sum();
+        let names: Vec<&str> = found.iter().map(|table| table.table.as_str()).collect();
+        let of = if names.is_empty() { String::new() } else { format!(" of {}", names.join(", ")) };
+        let span = format!("from snapshot {from} to {to}");
+        match (&self.condition, self.columns.as_slice()) {
+            (Some(condition), _) if changed > 0 => {
+                format!("of {changed} rows{of} that changed {span}, none fulfils --where '{condition}'")
+            }
+            (_, []) => format!("no row{of} changed {span}"),
+            (_, columns) => format!("no row{of} changed in {} {span}", columns.join(", ")),
+        }
     }
 }
 
@@ -164,7 +194,8 @@ fn show_rows(lake: &OpenLake<'_>, table: &RowTable, page: &mut Page) -> Result<(
         .map_err(|error| Failure::new(Exit::ViewFailed, error.to_string()))?;
     let shown = rows.len() as u64;
     let some = if shown < table.rows { format!(", {shown} of them here") } else { String::new() };
-    page.heading(&format!("{}, rows changed: {}{some}", table.table, table.rows));
+    let fate = table.fate.as_ref().map(|fate| format!(" ({fate})")).unwrap_or_default();
+    page.heading(&format!("{}{fate}, rows changed: {}{some}", table.table, table.rows));
     let header: Vec<String> = columns.into_iter().skip(LEADING).map(|column| column.name).collect();
     page.changed_rows(&header, &rows);
     Ok(())
@@ -256,11 +287,8 @@ fn remarks(table: &TableDiff) -> Option<String> {
     if let Some(view) = table.view.as_ref().filter(|view| **view != table.table) {
         remarks.push(format!("holds the view {view}"));
     }
-    match table.change {
-        "created" => remarks.push("created".to_owned()),
-        "dropped" => remarks.push("dropped".to_owned()),
-        "compacted" => remarks.push("only its files changed".to_owned()),
-        _ => {}
+    if table.change == "compacted" {
+        remarks.push("only its files changed".to_owned());
     }
     remarks.extend(table.schema.iter().cloned());
     remarks.extend(table.note.clone());
@@ -359,7 +387,8 @@ impl Answer for Impacts {
             return;
         }
         let row = |view: &Impact| {
-            let strategy = view.strategy.map_or("fails", crate::sync::Method::word);
+            let strategy =
+                view.strategy.map_or_else(|| obstacle(view.condition).unwrap_or("fails"), crate::sync::Method::word);
             let terms = match view.strategy {
                 Some(crate::sync::Method::Incremental) => format!("{} of {}", view.terms_run, view.terms_total),
                 _ => NONE.to_owned(),
@@ -369,13 +398,17 @@ impl Answer for Impacts {
         };
         let rows: Vec<Vec<String>> = self.views.iter().map(row).collect();
         page.table(&["view", "would be", "terms run", "reads changes of", "skips"], &rows);
-        let mut told = self.views.iter().filter_map(|view| Some((view, view.error.as_ref().or(view.reason.as_ref())?)));
-        if let Some((view, why)) = told.next() {
-            page.gap();
-            page.paragraph(&format!("{}: ", view.view), "  ", why);
-        }
-        for (view, why) in told {
-            page.paragraph(&format!("{}: ", view.view), "  ", why);
+        for view in &self.views {
+            let why = view.error.iter().chain(&view.reason).chain(&view.notes);
+            for (position, why) in why.enumerate() {
+                if position == 0 {
+                    page.gap();
+                }
+                page.paragraph(&format!("{}: ", view.view), "  ", why);
+            }
+            if let Some(hint) = &view.hint {
+                page.paragraph("  what to do: ", "  ", hint);
+            }
         }
     }
 
@@ -383,13 +416,16 @@ impl Answer for Impacts {
         let list = serde_json::json!(["VARCHAR"]);
         let columns = [
             ("view", "VARCHAR".into()),
+            ("condition", "VARCHAR".into()),
             ("reads", list.clone()),
             ("strategy", "VARCHAR".into()),
             ("reason", "VARCHAR".into()),
             ("terms_total", "BIGINT".into()),
             ("terms_run", "BIGINT".into()),
-            ("skipped", list),
+            ("skipped", list.clone()),
+            ("notes", list),
             ("error", "VARCHAR".into()),
+            ("hint", "VARCHAR".into()),
         ];
         Records::of(columns.to_vec(), &self.views).map(Some)
     }

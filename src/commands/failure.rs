@@ -174,7 +174,9 @@ impl From<ViewError> for Failure {
 /// Whether DuckDB's class of an error says that the SQL itself is wrong, whatever the tables hold.
 fn is_refusal(error: &LakeError) -> bool {
     const CLASSES: [&str; 5] = ["Binder", "Catalog", "Not implemented", "Syntax", "Parameter Not Resolved"];
-    matches!(error, LakeError::Sql { class, .. } if CLASSES.contains(&class.as_str()))
+    // Where a place in the SQL is named, the SQL itself names a file that is not there.
+    matches!(error, LakeError::Sql { class, position, .. }
+        if CLASSES.contains(&class.as_str()) || class.eq_ignore_ascii_case("IO") && position.is_some())
 }
 
 impl From<SyncError> for Failure {

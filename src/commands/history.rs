@@ -16,7 +16,8 @@ Examples:
   ducklake-ivm history mart.sales -n 1000 --format csv
 
 The last lines are the commands that show, row by row, what the newest refresh changed and why. Refreshes that had \
-nothing to do write nothing, and are not here. The history of a view outlives it.";
+nothing to do write nothing, and are not here. The history goes by the name: that of a view which was dropped or \
+replaced stays, and one that takes its name goes on with it.";
 
 /// Show past refreshes of a view, newest first: what they took in, how, and how long it took
 #[derive(Args)]

@@ -99,7 +99,8 @@ impl Answer for Explained<'_> {
         let mut rows: Vec<Vec<String>> = Vec::new();
         for leg in legs {
             let changed = if leg.changed { "yes" } else { "no" };
-            let row = vec![leg.table.clone(), snapshot(leg.from), snapshot(leg.to), changed.to_owned()];
+            let table = leg.note.as_ref().map_or_else(|| leg.table.clone(), |note| format!("{} ({note})", leg.table));
+            let row = vec![table, snapshot(leg.from), snapshot(leg.to), changed.to_owned()];
             // A table that is joined with itself is several legs and one table.
             if !rows.contains(&row) {
                 rows.push(row);

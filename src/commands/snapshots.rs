@@ -101,13 +101,18 @@ impl Answer for Log {
 }
 
 fn row(snapshot: &LoggedSnapshot) -> Vec<String> {
-    // A refresh names its view once, with the rows of the table of that name.
-    let own = |table: &&TouchedTable| snapshot.refresh.as_ref().is_some_and(|refresh| refresh.view == table.table);
-    let mut what: Vec<String> = snapshot.tables.iter().filter(|table| !own(table)).map(table_text).collect();
+    // A refresh names its view once, with the rows of the table of that name, unless that one took the place of another.
+    let is_own = |table: &&TouchedTable| snapshot.refresh.as_ref().is_some_and(|refresh| refresh.view == table.table);
+    let own = match snapshot.tables.iter().filter(is_own).collect::<Vec<_>>().as_slice() {
+        [own] => Some(*own),
+        _ => None,
+    };
+    let others = snapshot.tables.iter().filter(|table| own.is_none_or(|own| own.table != table.table));
+    let mut what: Vec<String> = others.map(table_text).collect();
     what.extend(snapshot.other.iter().cloned());
     let label = match (&snapshot.refresh, snapshot.maintenance) {
         (Some(refresh), _) => {
-            let counts = snapshot.tables.iter().find(own).map(counts).unwrap_or_default();
+            let counts = own.map(counts).unwrap_or_default();
             Some(format!("refresh of {} ({}){counts}", refresh.view, refresh.strategy))
         }
         (None, true) => Some("maintenance".to_owned()),

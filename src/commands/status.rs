@@ -109,12 +109,20 @@ impl Answer for StatusAnswer {
     }
 }
 
+/// What stands in the way of a refresh of a view in that condition, in a cell.
+pub(super) fn obstacle(condition: &str) -> Option<&'static str> {
+    match condition {
+        "changed" => Some("written to by others"),
+        "broken" => Some("broken"),
+        _ => None,
+    }
+}
+
 fn row(view: &Status) -> Vec<String> {
-    let behind = match (view.condition, view.stale) {
-        ("changed", _) => "written to by others".to_owned(),
-        ("broken", _) => "broken".to_owned(),
-        (_, false) => "no".to_owned(),
-        (_, true) => {
+    let behind = match (obstacle(view.condition), view.stale) {
+        (Some(obstacle), _) => obstacle.to_owned(),
+        (None, false) => "no".to_owned(),
+        (None, true) => {
             let snapshots = if view.lag_snapshots == 1 { "snapshot" } else { "snapshots" };
             format!("{} {snapshots}, {}", view.lag_snapshots, duration::readable(view.lag_ms / 1_000))
         }

@@ -152,5 +152,5 @@ fn differences(page: &mut Page, view: &Verification) {
             row
         })
         .collect();
-    page.table(&header, &rows);
+    page.values(&header, rows);
 }

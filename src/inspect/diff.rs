@@ -11,7 +11,7 @@ use super::log::is_maintenance;
 use super::revision::{Range, Revision};
 use super::row_counts::RowCounts;
 use super::tables::{End, Ends, Staged, unknown};
-use crate::lake::{Lake, SnapshotId, TableId, TableIdentity, Transaction};
+use crate::lake::{Lake, LakeError, SnapshotId, TableId, TableIdentity, Transaction};
 use crate::sync::temporary::Temporary;
 use crate::view::{ViewName, registry};
 
@@ -57,7 +57,7 @@ pub struct TableDiff {
     pub net: i64,
     /// Data and delete files.
     pub files: FileTotals,
-    /// What happened to its name and its columns, in words.
+    /// What happened to it, its name and its columns, in words.
     pub schema: Vec<String>,
     /// What was not as usual about reading it.
     pub note: Option<String>,
@@ -99,6 +99,25 @@ pub(super) fn touched(
     range: &Range,
     names: &[ViewName],
 ) -> Result<Touched, InspectError> {
+    touched_with(transaction, range, names, Registry::LeftOut)
+}
+
+/// Whether the tables of the registry count where no table is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Registry {
+    /// They do.
+    Included,
+    /// They do not.
+    LeftOut,
+}
+
+/// The same, with or without the tables of the registry.
+pub(super) fn touched_with(
+    transaction: &Transaction<'_>,
+    range: &Range,
+    names: &[ViewName],
+    of_registry: Registry,
+) -> Result<Touched, InspectError> {
     let (from, to) = range.resolve(transaction)?;
     let snapshots = transaction.snapshots(SnapshotId(from.0 + 1)..=to)?;
     let mut maintenance = Vec::new();
@@ -118,7 +137,7 @@ pub(super) fn touched(
         }
     }
     let read = match &range.from {
-        Revision::View(view) if names.is_empty() => Some(lag::sources(transaction, view)?),
+        Revision::View(view) if names.is_empty() => Some(lag::sources(transaction, view, to)?),
         _ => None,
     };
     let read_by = read.as_ref().map(|read| read.view.to_string());
@@ -143,8 +162,8 @@ pub(super) fn touched(
         };
         let is_wanted = if names.is_empty() {
             ends.last().is_some_and(|end| {
-                !end.identity.schema.eq_ignore_ascii_case(registry::SCHEMA)
-                    && read.as_ref().is_none_or(|read| read.holds(&end.identity))
+                (of_registry == Registry::Included || !end.is_of_registry())
+                    && read.as_ref().is_none_or(|read| read.tables.contains(&end.identity.id))
             })
         } else {
             names.iter().any(|name| called(&ends.old, name) || called(&ends.new, name))
@@ -182,7 +201,7 @@ fn table_diff(
     let count =
         |end: &Option<End>, at: SnapshotId| end.as_ref().map(|end| transaction.count_at(&end.identity, at)).transpose();
     let files = FileTotals::of(&files(transaction, ends.id, &last.name(), touched.span)?);
-    let schema = schema_changes(ends);
+    let schema = schema_changes(transaction, ends)?;
     let Staged { inserted, deleted, updated, .. } = staged;
     let change = match (&ends.old, &ends.new) {
         (None, _) => "created",
@@ -211,8 +230,10 @@ fn table_diff(
 }
 
 /// What happened to the name and the columns of a table.
-fn schema_changes(ends: &Ends) -> Vec<String> {
-    let (Some(old), Some(new)) = (&ends.old, &ends.new) else { return Vec::new() };
+fn schema_changes(transaction: &Transaction<'_>, ends: &Ends) -> Result<Vec<String>, LakeError> {
+    let (Some(old), Some(new)) = (&ends.old, &ends.new) else {
+        return Ok(ends.fate(transaction)?.into_iter().collect());
+    };
     let mut changes = Vec::new();
     if old.name() != new.name() {
         changes.push(format!("renamed from {}", old.name()));
@@ -237,5 +258,5 @@ fn schema_changes(ends: &Ends) -> Vec<String> {
     }
     let gone = old.columns.iter().filter(|column| !new.columns.iter().any(|now| now.id == column.id));
     changes.extend(gone.map(|column| format!("column {} {} dropped", column.name, column.data_type)));
-    changes
+    Ok(changes)
 }

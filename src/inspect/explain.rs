@@ -17,7 +17,7 @@ use crate::sync::forecast::{Forecast, assumed_delta, forecast};
 use crate::sync::incremental::{own_relation, places, temporary_relation};
 use crate::sync::temporary::Temporary;
 use crate::sync::window::{Window, changes_since, window};
-use crate::sync::{Method, SyncError, follows};
+use crate::sync::{Method, SyncError, follows, recompute};
 use crate::view::{
     Accumulated, AccumulatorTable, Meaning, View, ViewError, ViewName, ViewState, drift, meaning, redefinitions,
     registry, table_name,
@@ -102,8 +102,10 @@ impl ExplainedAccumulator {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Leg {
-    /// The table, or the operator whose result it is and the tables below it.
+    /// The table as it is called at the window's end, or the operator whose result it is and the tables below it.
     pub table: String,
+    /// What happened to the table since the view was made: `renamed from main.old_name`, `replaced at 12`.
+    pub note: Option<String>,
     /// The window's begin; null if the leg is no single table.
     pub from: Option<SnapshotId>,
     /// The window's end.
@@ -150,8 +152,7 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
     let transaction = lake.begin()?;
     let known = registry::views(&transaction)?;
     let Some(view) = known.iter().find(|view| view.name == *name) else {
-        let known = known.into_iter().map(|view| view.name).collect();
-        return Err(ViewError::Unknown { view: name.clone(), known }.into());
+        return Err(ViewError::unknown(&transaction, name, &known).into());
     };
     let Condition { state, trouble, .. } = condition(&transaction, view)?;
     let hint = trouble.as_ref().and_then(SyncError::hint);
@@ -170,7 +171,12 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
         Some(below) => (Method::Follows, Some(follows(&below.name))),
         None => (method, why),
     };
-    let sql = derived.as_ref().ok().map(|plan| statements(&transaction, view, &meaning, plan, &windows));
+    // Where the stored plan does not fit a table any more, the query is bound anew and run as a whole.
+    let fits = !windows.iter().any(|window| window.misfit.is_some());
+    let sql = match derived.as_ref().ok().filter(|_| fits) {
+        Some(plan) => Some(statements(&transaction, view, &meaning, plan, &windows)),
+        None => recomputed(&transaction, view, &meaning, &windows),
+    };
     let Meaning { rel, kept, .. } = meaning;
     let notes = drift(&transaction, view, &redefinitions(&transaction, view.created)?)?;
     let accumulators =
@@ -178,8 +184,12 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
     let view_name = view.name.to_string();
     let rule = if view.class.full_only { Some(RuleKind::FullOnly) } else { rel.as_ref().map(hardest) };
     let rule = rule.map(RuleKind::word);
+    let (derived, reason) = match derived {
+        Ok(plan) => (fits.then_some(plan), None),
+        Err(reason) => (None, Some(reason)),
+    };
     Ok(match derived {
-        Ok(plan) => Explanation {
+        Some(plan) => Explanation {
             view: view_name,
             rule,
             join: plan.join.map(delta::JoinMethod::word),
@@ -200,7 +210,7 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
             error,
             hint,
         },
-        Err(reason) => Explanation {
+        None => Explanation {
             view: view_name,
             rule,
             join: None,
@@ -208,8 +218,8 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
             legs: windows.iter().map(table_leg).collect(),
             terms: Vec::new(),
             accumulators,
-            sql: rel.as_ref().map(|rel| crate::sync::recompute::printed(&transaction, rel, &windows)),
-            reason: Some(reason),
+            sql,
+            reason,
             next: method,
             next_reason: why,
             notes,
@@ -262,8 +272,14 @@ fn find<'a>(source: &Source, transaction: &Transaction<'_>, windows: &'a [Window
     windows.iter().find(|window| window.key(transaction.alias()) == *source)
 }
 
+/// What a table of the plan is called at the window's end.
+pub(super) fn called(source: &Source, transaction: &Transaction<'_>, windows: &[Window]) -> String {
+    find(source, transaction, windows).map_or_else(|| source.to_string(), Window::name)
+}
+
 fn table_leg(window: &Window) -> Leg {
-    Leg { table: window.name(), from: Some(window.from), to: Some(window.to), changed: window.changed }
+    let (from, to) = (Some(window.from), Some(window.to));
+    Leg { table: window.name(), note: window.renaming(), from, to, changed: window.changed }
 }
 
 fn leg(term: &Term, transaction: &Transaction<'_>, windows: &[Window]) -> Leg {
@@ -271,14 +287,15 @@ fn leg(term: &Term, transaction: &Transaction<'_>, windows: &[Window]) -> Leg {
         [source] => find(source, transaction, windows),
         _ => None,
     };
-    let tables = term.leg.sources.iter().filter(|source| find(source, transaction, windows).is_some());
-    let sources: Vec<String> = tables.map(ToString::to_string).collect();
+    let tables = term.leg.sources.iter().filter_map(|source| find(source, transaction, windows));
+    let sources: Vec<String> = tables.map(Window::name).collect();
     Leg {
         table: match sources.as_slice() {
             [] => term.leg.name.clone(),
             [table] => table.clone(),
             several => format!("{} over {}", term.leg.name, several.join(", ")),
         },
+        note: single.and_then(Window::renaming),
         from: single.map(|window| window.from),
         to: single.map(|window| window.to),
         changed: term.leg.changed,
@@ -291,9 +308,19 @@ fn explained(term: &Term, plan: &DeltaPlan, transaction: &Transaction<'_>, windo
     let reads = plan.reads(term).into_iter().filter_map(|(source, state)| {
         let window = find(&source, transaction, windows)?;
         let at = if state == State::Old { window.from } else { window.to };
-        Some(Read { table: source.to_string(), at })
+        Some(Read { table: window.name_at(at), at })
     });
-    ExplainedTerm { delta: delta.iter().map(ToString::to_string).collect(), sign: 1, reads: reads.collect(), skipped }
+    let name = |source: &Source| called(source, transaction, windows);
+    ExplainedTerm { delta: delta.iter().map(name).collect(), sign: 1, reads: reads.collect(), skipped }
+}
+
+/// The query of a view that is recomputed; none if it cannot be run over these windows.
+fn recomputed(transaction: &Transaction<'_>, view: &View, meaning: &Meaning, windows: &[Window]) -> Option<String> {
+    if windows.iter().all(|window| window.misfit.is_none()) {
+        return meaning.rel.as_ref().map(|rel| recompute::printed(transaction, rel, windows));
+    }
+    let target = windows.iter().map(|window| window.to).max()?;
+    recompute::query(transaction, view, meaning, windows, target).ok().map(|query| query.sql)
 }
 
 /// The statements of the delta; where nothing changed, as they would be if everything had.
@@ -339,7 +366,8 @@ fn text(
     }
     for (position, term) in plan.terms.iter().enumerate() {
         if let Some(rel) = &term.rel {
-            let comment = format!("-- term {}: the change of {}", position + 1, term.leg.name);
+            let of = leg(term, transaction, windows).table;
+            let comment = format!("-- term {}: the change of {of}", position + 1);
             statements.push(format!("{comment}\n{}", sql::render(rel, &places)));
         }
     }

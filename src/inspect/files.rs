@@ -4,9 +4,9 @@
 use serde::Serialize;
 
 use super::InspectError;
-use super::diff::touched;
+use super::diff::{Registry, touched_with};
 use super::revision::Range;
-use crate::lake::{Lake, LakeError, SnapshotId, TableId, Transaction, Value, literal};
+use crate::lake::{Lake, LakeError, SnapshotId, TableId, Transaction, Value};
 use crate::view::ViewName;
 
 /// A file that came or went; serialised, an element of `diff --files --format json`.
@@ -73,11 +73,16 @@ pub fn of_range(
     tables: &[ViewName],
 ) -> Result<((SnapshotId, SnapshotId), Vec<ChangedFile>), InspectError> {
     let transaction = lake.begin()?;
-    let touched = touched(&transaction, range, tables)?;
+    let touched = touched_with(&transaction, range, tables, Registry::Included)?;
     let mut found = Vec::new();
     for ends in &touched.tables {
-        let name = ends.last().map(super::tables::End::name).unwrap_or_default();
-        found.extend(files(&transaction, ends.id, &name, touched.span)?);
+        let Some(last) = ends.last() else { continue };
+        let mut files = files(&transaction, ends.id, &last.name(), touched.span)?;
+        if tables.is_empty() && last.is_of_registry() {
+            // The bookkeeping in the catalog itself is of no interest; a file that it has can be missing like any other.
+            files.retain(ChangedFile::is_file);
+        }
+        found.extend(files);
     }
     Ok((touched.span, found))
 }
@@ -90,14 +95,11 @@ pub fn files(
     (from, to): (SnapshotId, SnapshotId),
 ) -> Result<Vec<ChangedFile>, LakeError> {
     let metadata = transaction.metadata();
-    let base = literal(&transaction.data_path()?);
+    let whole_path = transaction.whole_path()?;
     let part = |kind: &str, source: &str, rows: &str| {
         format!(
             "SELECT CASE WHEN f.begin_snapshot > {from} THEN 'added' ELSE 'removed' END AS change, '{kind}' AS kind, \
-             CASE WHEN NOT f.path_is_relative THEN f.path WHEN NOT t.path_is_relative THEN t.path || f.path \
-             WHEN NOT s.path_is_relative THEN s.path || t.path || f.path \
-             ELSE {base} || s.path || t.path || f.path END AS path, \
-             f.{rows}::BIGINT AS rows, f.file_size_bytes::BIGINT AS bytes \
+             {whole_path} AS path, f.{rows}::BIGINT AS rows, f.file_size_bytes::BIGINT AS bytes \
              FROM {metadata}.{source} f \
              JOIN (SELECT * FROM {metadata}.ducklake_table WHERE table_id = {id} ORDER BY begin_snapshot DESC LIMIT 1) t \
              USING (table_id) JOIN {metadata}.ducklake_schema s USING (schema_id) WHERE \

@@ -1,4 +1,5 @@
-//! Past refreshes of a view, newest first, as the registry keeps them; also of a view that was dropped.
+//! Past refreshes of a view, newest first, as the registry keeps them; also of a view that was dropped, and of those that
+//! had its name before.
 
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -50,30 +51,25 @@ pub struct PastWindow {
     pub changed: bool,
 }
 
-/// The last `limit` refreshes of a view.
+/// The last `limit` refreshes of the view called `name`, and of those called so before it.
 pub fn history(lake: &Lake, name: &ViewName, limit: u64) -> Result<Vec<PastRefresh>, ViewError> {
     let transaction = lake.begin()?;
     let views = registry::views(&transaction)?;
-    let unknown =
-        || ViewError::Unknown { view: name.clone(), known: views.iter().map(|view| view.name.clone()).collect() };
+    let unknown = || ViewError::unknown(&transaction, name, &views);
     if !registry::exists(&transaction)? {
         return Err(unknown());
     }
-    let view = views.iter().find(|view| view.name == *name);
-    let condition = match view {
-        Some(view) => format!("view_id = {}", literal(view.id.as_str())),
-        None => format!("lower(view_name) = lower({})", literal(&name.to_string())),
-    };
-    let found = past(&transaction, &condition, limit)?;
-    if found.is_empty() && view.is_none() { Err(unknown()) } else { Ok(found) }
+    let found = past(&transaction, name, limit)?;
+    if found.is_empty() && !views.iter().any(|view| view.name == *name) { Err(unknown()) } else { Ok(found) }
 }
 
-fn past(transaction: &Transaction<'_>, condition: &str, limit: u64) -> Result<Vec<PastRefresh>, ViewError> {
+fn past(transaction: &Transaction<'_>, name: &ViewName, limit: u64) -> Result<Vec<PastRefresh>, ViewError> {
     let sql = format!(
         "SELECT CAST(refreshed_at AS VARCHAR), snapshot_id, snapshot, strategy, reason, sources, terms_total, \
-         terms_run, rows_in, rows_inserted, rows_deleted, elapsed_ms FROM {} WHERE {condition} \
+         terms_run, rows_in, rows_inserted, rows_deleted, elapsed_ms FROM {} WHERE lower(view_name) = lower({}) \
          ORDER BY snapshot_id DESC, refreshed_at DESC LIMIT {limit}",
-        registry::history_table(transaction)
+        registry::history_table(transaction),
+        literal(&name.to_string())
     );
     let rows = match transaction.query(&sql) {
         Ok(found) => found.rows,

@@ -2,9 +2,9 @@
 //! that it reads have not taken in themselves. Metadata tells where nothing changed; where something did, the rows tell
 //! whether it is anything that the view reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::lake::{Expired, LastChanges, SnapshotId, TableId, TableIdentity, Transaction, literal};
+use crate::lake::{Expired, LastChanges, SnapshotId, TableId, Transaction, literal};
 use crate::sync::SyncError;
 use crate::sync::forecast::takes_in;
 use crate::sync::temporary::Temporary;
@@ -154,33 +154,31 @@ impl<'a> Lags<'a> {
 pub(super) struct Sources {
     /// The view.
     pub(super) view: ViewName,
-    tables: Vec<(TableId, ViewName)>,
+    /// The tables by their ids, and those that stand in for tables that are gone.
+    pub(super) tables: BTreeSet<TableId>,
 }
 
-impl Sources {
-    /// Is a table one of them, or has it taken the name of one?
-    pub(super) fn holds(&self, table: &TableIdentity) -> bool {
-        let name = ViewName::new(table.schema.clone(), table.name.clone());
-        self.tables.iter().any(|(id, known)| *id == table.id || *known == name)
-    }
-}
-
-/// Finds the tables that a view reads.
-pub(super) fn sources(transaction: &Transaction<'_>, name: &ViewName) -> Result<Sources, ViewError> {
+/// Finds the tables that a view reads, and at `to` reads in place of those that were dropped.
+pub(super) fn sources(transaction: &Transaction<'_>, name: &ViewName, to: SnapshotId) -> Result<Sources, ViewError> {
     let views = registry::views(transaction)?;
     let Some(view) = views.iter().find(|view| view.name == *name) else {
-        return Err(ViewError::unknown(name, &views));
+        return Err(ViewError::unknown(transaction, name, &views));
     };
     let by_table = registry::tables(transaction, &views)?;
-    let (mut tables, mut waiting) = (Vec::new(), registry::state(transaction, view)?.sources);
+    let (mut tables, mut waiting) = (BTreeSet::new(), registry::state(transaction, view)?.sources);
     while let Some(source) = waiting.pop() {
-        if tables.iter().any(|(id, _)| *id == source.table) {
+        if tables.contains(&source.table) {
             continue;
         }
         let below = by_table.get(&source.table).and_then(|id| views.iter().find(|view| view.id == *id));
         match below {
             Some(below) => waiting.extend(registry::state(transaction, below)?.sources),
-            None => tables.push((source.table, ViewName::new(source.schema, source.name))),
+            None => {
+                if transaction.table_by_id(source.table, to)?.is_none() {
+                    tables.extend(transaction.table_named(&source.schema, &source.name, to)?.map(|table| table.id));
+                }
+                tables.insert(source.table);
+            }
         }
     }
     Ok(Sources { view: view.name.clone(), tables })

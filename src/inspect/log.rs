@@ -83,8 +83,7 @@ pub fn log(lake: &Lake, options: &LogOptions) -> Result<Vec<LoggedSnapshot>, Ins
     if let Some(view) = &options.view
         && !refreshes.values().any(|refresh| refresh.view.eq_ignore_ascii_case(&view.to_string()))
     {
-        let known = registry::views(&transaction)?.into_iter().map(|view| view.name).collect();
-        return Err(ViewError::Unknown { view: view.clone(), known }.into());
+        return Err(ViewError::unknown(&transaction, view, &registry::views(&transaction)?).into());
     }
     let mut chosen = Vec::new();
     for snapshot in transaction.snapshots(oldest..=transaction.snapshot())?.into_iter().rev() {
@@ -305,7 +304,8 @@ fn logged(
             rows_updated: rows.map(|rows| rows.updated),
         });
     }
-    tables.sort_by(|one, other| one.table.cmp(&other.table));
+    // Of a table that was replaced, the one that went comes first.
+    tables.sort_by(|one, other| one.table.cmp(&other.table).then_with(|| other.change.cmp(one.change)));
     let tokens = tokens(&snapshot.changes_made);
     let said = tokens.iter().filter(|token| change_of(token.kind).is_none() && token.kind != "created_table");
     let other = said.filter(|token| !own || !token.of.contains(registry::SCHEMA));

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::explain::called;
 use crate::delta::outline::{Node, outline};
 use crate::delta::{Change, Changes, DeltaPlan};
 use crate::lake::{SnapshotId, Transaction};
@@ -59,7 +60,10 @@ pub(super) fn of_recompute(
             rule = RuleKind::FullOnly;
         }
         let (operator, rows_at) = match rel {
-            Rel::Scan(scan) => (Source::of(scan).to_string(), find(scan).map(|window| window.to).into_iter().collect()),
+            Rel::Scan(scan) => (
+                called(&Source::of(scan), transaction, windows),
+                find(scan).map(|window| window.to).into_iter().collect(),
+            ),
             other => (facts::operator_name(other), Vec::new()),
         };
         let changed = rel.scans().into_iter().filter_map(find).any(|window| window.changed);
@@ -121,5 +125,6 @@ fn explained(node: Node, transaction: &Transaction<'_>, windows: &[Window]) -> E
         (Some(_), true, _) => String::new(),
     };
     let done = (!done.is_empty()).then_some(done);
+    let operator = source.as_ref().map_or(operator, |source| called(source, transaction, windows));
     ExplainedNode { depth, operator, rule: rule.word(), changed, rows_at, change, done }
 }

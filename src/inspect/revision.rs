@@ -6,8 +6,11 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 
 use super::InspectError;
-use crate::lake::{Lake, SnapshotId, Transaction, Value};
+use crate::lake::{Lake, LakeError, SnapshotId, Transaction, Value, utc};
 use crate::view::{ViewError, ViewName, registry};
+
+/// The snapshot that every lake begins with: it holds no table.
+const EMPTY: SnapshotId = SnapshotId(0);
 
 /// A snapshot as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,10 +111,16 @@ impl RevisionError {
             }
             RevisionError::Future { newest, .. } => format!("begin with a moment of the past, or with {newest}"),
             RevisionError::NoSnapshot { oldest, .. } if oldest.0 > 0 => {
-                format!("the command snapshots lists them; those before {oldest} have expired")
+                format!(
+                    "the command snapshots lists them; those before {oldest} have expired, and 0.. shows all that is there \
+                     now"
+                )
             }
             RevisionError::NoSnapshot { .. } => "the command snapshots lists them".to_owned(),
-            RevisionError::TooEarly { oldest, .. } => format!("begin with {oldest}.."),
+            RevisionError::TooEarly { oldest: EMPTY, .. } => "begin with 0..: that is the empty lake".to_owned(),
+            RevisionError::TooEarly { oldest, .. } => {
+                format!("begin with {oldest}.., or with 0.. for all that is there now")
+            }
             RevisionError::Backwards { from, to } => format!("write {to}..{from}"),
         })
     }
@@ -186,10 +195,10 @@ impl std::str::FromStr for Range {
 }
 
 impl Range {
-    /// The two snapshots.
+    /// The two snapshots. As a begin, 0 is the empty lake, whether or not that snapshot has expired.
     pub fn resolve(&self, transaction: &Transaction<'_>) -> Result<(SnapshotId, SnapshotId), InspectError> {
         self.from.refuse_future(transaction)?;
-        let (from, to) = (self.from.resolve(transaction)?, self.to.resolve(transaction)?);
+        let (from, to) = (self.from.begin(transaction)?, self.to.resolve(transaction)?);
         if from > to { Err(RevisionError::Backwards { from, to }.into()) } else { Ok((from, to)) }
     }
 }
@@ -203,12 +212,33 @@ impl Revision {
             return Ok(());
         }
         let newest = transaction.snapshot();
-        let time = transaction.snapshot_time(newest)?.unwrap_or_default();
+        let time = transaction.snapshot_time(newest)?.map(|time| utc(&time)).unwrap_or_default();
         Err(RevisionError::Future { moment: *moment, newest, time }.into())
     }
 
     /// The snapshot.
     pub fn resolve(&self, transaction: &Transaction<'_>) -> Result<SnapshotId, InspectError> {
+        self.find(transaction, &|id| transaction.snapshot_exists(id))
+    }
+
+    /// The same as the begin of a range, which need not be there if it is that of the lake itself: no table was there yet.
+    fn begin(&self, transaction: &Transaction<'_>) -> Result<SnapshotId, InspectError> {
+        match self.find(transaction, &|id| Ok(id == EMPTY || transaction.snapshot_exists(id)?)) {
+            Err(InspectError::Revision(RevisionError::TooEarly { moment, oldest: EMPTY, time })) => {
+                tracing::warn!(
+                    "{moment} is before the lake's first snapshot, of {time}: the range begins with the empty lake"
+                );
+                Ok(EMPTY)
+            }
+            found => found,
+        }
+    }
+
+    fn find(
+        &self,
+        transaction: &Transaction<'_>,
+        is_there: &dyn Fn(SnapshotId) -> Result<bool, LakeError>,
+    ) -> Result<SnapshotId, InspectError> {
         let newest = transaction.snapshot();
         let (id, written) = match self {
             Revision::Snapshot(id) => (Some(*id), id.to_string()),
@@ -224,7 +254,7 @@ impl Revision {
             }
         };
         match id.filter(|id| *id <= newest) {
-            Some(id) if transaction.snapshot_exists(id)? => Ok(id),
+            Some(id) if is_there(id)? => Ok(id),
             _ => {
                 let oldest = transaction.oldest_snapshot()?;
                 Err(RevisionError::NoSnapshot { snapshot: written, oldest, newest }.into())
@@ -237,8 +267,7 @@ impl Revision {
 fn standing(transaction: &Transaction<'_>, name: &ViewName) -> Result<SnapshotId, ViewError> {
     let views = registry::views(transaction)?;
     let Some(view) = views.iter().find(|view| view.name == *name) else {
-        let known = views.into_iter().map(|view| view.name).collect();
-        return Err(ViewError::Unknown { view: name.clone(), known });
+        return Err(ViewError::unknown(transaction, name, &views));
     };
     Ok(registry::state(transaction, view)?.snapshot)
 }
@@ -256,7 +285,7 @@ fn at_moment(transaction: &Transaction<'_>, moment: Timestamp) -> Result<Snapsho
         return Ok(SnapshotId(id));
     }
     let oldest = transaction.oldest_snapshot()?;
-    let time = transaction.snapshot_time(oldest)?.unwrap_or_default();
+    let time = transaction.snapshot_time(oldest)?.map(|time| utc(&time)).unwrap_or_default();
     Err(RevisionError::TooEarly { moment, oldest, time }.into())
 }
 

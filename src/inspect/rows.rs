@@ -27,6 +27,8 @@ pub struct RowOptions {
 pub struct RowTable {
     /// The table, as `schema.name`.
     pub table: String,
+    /// What happened to it, if it is not there at both ends: `created at 10`, `dropped at 12`.
+    pub fate: Option<String>,
     /// The temporary table: `_change` (`delete`, `insert`, `update_preimage`, `update_postimage`), `_copies`, the row
     /// id, and the columns.
     pub staged: String,
@@ -34,12 +36,14 @@ pub struct RowTable {
     pub columns: Vec<String>,
     /// How many rows there are, also those beyond the limit.
     pub rows: u64,
+    /// How many there would be without the condition.
+    pub changed: u64,
 }
 
 /// The columns that come before those of the table.
 pub const LEADING: usize = 3;
 
-/// Stages the changed rows. The temporary tables stay until the next call or the end of the session.
+/// Stages the changed rows of the tables that are named, else of those that have any. The temporary tables stay until the next call or the end of the session.
 pub fn stage_rows(
     lake: &Lake,
     range: &Range,
@@ -57,8 +61,9 @@ pub fn stage_rows(
             options.condition.is_some() || is_chosen(&options.columns, &column.name)
         };
         let Some(staged) = ends.stage(&transaction, touched.span, &temporary, &chosen)? else { continue };
-        let shown = table(&transaction, &last.name(), &staged, options, &temporary)?;
-        if shown.rows > 0 || !options.tables.is_empty() {
+        let mut shown = table(&transaction, &last.name(), &staged, options, &temporary)?;
+        if shown.changed > 0 || !options.tables.is_empty() {
+            shown.fate = ends.fate(&transaction)?;
             tables.push(shown);
         }
     }
@@ -128,12 +133,14 @@ fn table(
         }
         None => InspectError::Lake(error),
     };
-    let rows = transaction.query_value(&format!("SELECT count(*) FROM ({select})")).map_err(refused)?.as_u64()?;
+    let count = |of: &str| transaction.query_value(&format!("SELECT count(*) FROM {of}"));
+    let rows = count(&format!("({select})")).map_err(refused)?.as_u64()?;
+    let changed = if options.condition.is_some() { count(&source)?.as_u64()? } else { rows };
     let limit = options.limit.map(|limit| format!(" LIMIT {limit}")).unwrap_or_default();
     transaction
         .execute(&format!("CREATE OR REPLACE TEMP TABLE {} AS {select} ORDER BY {order}{limit}", identifier(&into)))?;
     transaction.execute(&format!("DROP TABLE IF EXISTS {source}"))?;
-    Ok(RowTable { table: name.to_owned(), staged: into, columns, rows })
+    Ok(RowTable { table: name.to_owned(), fate: None, staged: into, columns, rows, changed })
 }
 
 /// The columns as the tail of an ORDER BY: by their texts, for DuckDB 1.5.5 gives back the key that it sorted by, in which

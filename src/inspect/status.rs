@@ -67,8 +67,7 @@ pub fn status(lake: &Lake, names: &[ViewName]) -> Result<Vec<Status>, SyncError>
     let views = registry::views(&transaction)?;
     for name in names {
         if !views.iter().any(|view| view.name == *name) {
-            let known = views.iter().map(|view| view.name.clone()).collect();
-            return Err(ViewError::Unknown { view: name.clone(), known }.into());
+            return Err(ViewError::unknown(&transaction, name, &views).into());
         }
     }
     drop(transaction);

@@ -29,6 +29,11 @@ impl End {
     pub(super) fn name(&self) -> String {
         format!("{}.{}", self.identity.schema, self.identity.name)
     }
+
+    /// Is it one of the program's own tables, beside the views?
+    pub(super) fn is_of_registry(&self) -> bool {
+        self.identity.schema.eq_ignore_ascii_case(registry::SCHEMA)
+    }
 }
 
 /// How the columns of a staged net change that are not the user's are called; with more underscores where the user has
@@ -78,6 +83,22 @@ impl Ends {
     /// The later of the two.
     pub(super) fn last(&self) -> Option<&End> {
         self.new.as_ref().or(self.old.as_ref())
+    }
+
+    /// What happened to a table that is not there at both ends: `created at 10`, `dropped at 12`. Of a commit that has
+    /// expired, not even the number is certain.
+    pub(super) fn fate(&self, transaction: &Transaction<'_>) -> Result<Option<String>, LakeError> {
+        let (what, snapshot) = match (&self.old, &self.new) {
+            (None, Some(_)) => ("created", "min(begin_snapshot)"),
+            (Some(_), None) => ("dropped", "max(end_snapshot)"),
+            _ => return Ok(None),
+        };
+        let metadata = transaction.metadata();
+        let sql = format!("SELECT {snapshot}::BIGINT FROM {metadata}.ducklake_table WHERE table_id = {}", self.id);
+        match transaction.query_value(&sql)?.optional(Value::as_u64)?.map(SnapshotId) {
+            Some(at) if transaction.snapshot_exists(at)? => Ok(Some(format!("{what} at {at}"))),
+            _ => Ok(Some(what.to_owned())),
+        }
     }
 
     /// Stages the net change of the columns that `wanted` takes; of a table that is gone, of those that it had.

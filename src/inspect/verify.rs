@@ -98,8 +98,7 @@ pub fn verify_sample(
     let known = registry::views(&transaction)?;
     for name in views {
         if !known.iter().any(|view| view.name == *name) {
-            let known = known.iter().map(|view| view.name.clone()).collect();
-            return Err(ViewError::Unknown { view: name.clone(), known }.into());
+            return Err(ViewError::unknown(&transaction, name, &known).into());
         }
     }
     drop(transaction);

@@ -156,20 +156,29 @@ impl Lake {
         Ok((newest.as_u64()?, count.as_u64()?))
     }
 
-    /// The table that a file of the lake belongs to, as `schema.table`, by the last part of the file's path.
+    /// The table that a file of the lake belongs to, as `schema.table`, under its last name.
     pub(crate) fn table_of_file(&self, path: &str) -> Result<Option<String>, LakeError> {
-        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        let metadata = self.metadata();
+        let (metadata, whole) = (self.metadata(), self.whole_path()?);
         let of = |files: &str| {
             format!(
-                "SELECT s.schema_name || '.' || t.table_name AS name FROM {metadata}.{files} f \
+                "SELECT s.schema_name || '.' || t.table_name AS name, t.begin_snapshot FROM {metadata}.{files} f \
                  JOIN {metadata}.ducklake_table t USING (table_id) JOIN {metadata}.ducklake_schema s USING (schema_id) \
-                 WHERE f.path = {name} OR f.path LIKE '%/' || {name}",
-                name = literal(name)
+                 WHERE {whole} = {}",
+                literal(path)
             )
         };
-        let sql = format!("{} UNION {} ORDER BY 1", of("ducklake_data_file"), of("ducklake_delete_file"));
+        let sql = format!("{} UNION {} ORDER BY 2 DESC, 1", of("ducklake_data_file"), of("ducklake_delete_file"));
         self.query(&sql)?.rows.first().and_then(|row| row.first()).map(text_of).transpose()
+    }
+
+    /// The whole path of a file `f` of a table `t` in a schema `s`, rows of the metadata, as an expression.
+    pub(crate) fn whole_path(&self) -> Result<String, LakeError> {
+        Ok(format!(
+            "CASE WHEN NOT f.path_is_relative THEN f.path WHEN NOT t.path_is_relative THEN t.path || f.path \
+             WHEN NOT s.path_is_relative THEN s.path || t.path || f.path \
+             ELSE {} || s.path || t.path || f.path END",
+            literal(&self.data_path()?)
+        ))
     }
 
     /// When a snapshot was made, in UTC; `None` if it does not exist.

@@ -108,7 +108,7 @@ fn bound_anew(
         return Err(SyncError::TargetUnreachable { view, target, detail });
     }
     // The text knows only names, and a name may be another table's or column's by now.
-    let followed = |window: &&Window| window.misfit != Some(Misfit::Replaced) && window.renamed();
+    let followed = |window: &&Window| !window.is_replaced() && window.renamed();
     if let Some(window) = windows.iter().find(followed) {
         let name = window.name();
         return Err(broken(format!("{misfit}, and {name} or a column of it has another name than in the query")));
@@ -122,7 +122,7 @@ fn bound_anew(
     };
     // The stored plan names every column that it reads: its text, bound to the same table with wider columns, is what the
     // query meant when `*` stood for fewer columns than now.
-    if let Some(rel) = meaning.rel.as_ref().filter(|_| !windows.iter().any(|w| w.misfit == Some(Misfit::Replaced))) {
+    if let Some(rel) = meaning.rel.as_ref().filter(|_| !windows.iter().any(Window::is_replaced)) {
         let sql = current_sql(rel);
         if let Ok(bound) = fitting(transaction, view, windows, &sql) {
             return Ok(Query { sql, rebound: Some(Box::new(bound)) });

@@ -100,7 +100,7 @@ impl Overview {
             return Err(SyncError::NoTarget { target, newest });
         }
         let views = registry::views(&transaction)?;
-        let named: Vec<ViewId> = named(&views, &options.views)?;
+        let named: Vec<ViewId> = named(&transaction, &views, &options.views)?;
         let observed = registry::observed(&transaction, &views)?;
         let tables = registry::tables(&transaction, &views)?;
         let mut graph = Graph::default();
@@ -172,16 +172,13 @@ fn meanings(
     Ok(told)
 }
 
-fn named(views: &[View], names: &[ViewName]) -> Result<Vec<ViewId>, ViewError> {
+fn named(transaction: &Transaction<'_>, views: &[View], names: &[ViewName]) -> Result<Vec<ViewId>, ViewError> {
     if names.is_empty() {
         return Ok(views.iter().map(|view| view.id.clone()).collect());
     }
     let ids = names.iter().map(|name| match views.iter().find(|view| view.name == *name) {
         Some(view) => Ok(view.id.clone()),
-        None => {
-            let known = views.iter().map(|view| view.name.clone()).collect();
-            Err(ViewError::Unknown { view: name.clone(), known })
-        }
+        None => Err(ViewError::unknown(transaction, name, views)),
     });
     ids.collect()
 }

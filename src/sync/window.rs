@@ -47,7 +47,10 @@ pub(crate) struct Face {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Misfit {
     /// The table was dropped, and another one has its name.
-    Replaced,
+    Replaced {
+        /// The snapshot that made the other one, while the catalog remembers it.
+        at: Option<SnapshotId>,
+    },
     /// A column has another type.
     Retyped {
         /// Its name in the plan.
@@ -79,7 +82,22 @@ impl Window {
 
     /// `schema.table` at the target.
     pub(crate) fn name(&self) -> String {
-        format!("{}.{}", self.new.identity.schema, self.new.identity.name)
+        self.new.name()
+    }
+
+    /// `schema.table` at a snapshot of the window: as it was called at its begin, or is at its end.
+    pub(crate) fn name_at(&self, at: SnapshotId) -> String {
+        self.old.as_ref().filter(|old| old.at == at && at != self.to).map_or_else(|| self.name(), Face::name)
+    }
+
+    /// What happened to the name since the view was bound to the table.
+    pub(crate) fn renaming(&self) -> Option<String> {
+        let bound = format!("{}.{}", self.source.schema, self.source.name);
+        match self.misfit {
+            Some(Misfit::Replaced { at: Some(at) }) => Some(format!("replaced at {at}")),
+            Some(Misfit::Replaced { at: None }) => Some("replaced".to_owned()),
+            _ => (bound != self.name()).then(|| format!("renamed from {bound}")),
+        }
     }
 
     /// Has the table or a column that the view reads another name than in the plan?
@@ -90,10 +108,15 @@ impl Window {
             || new.columns.iter().zip(&source.columns).any(|(now, column)| *now != column.name)
     }
 
+    /// Has another table taken the place of the one that the view was bound to?
+    pub(crate) fn is_replaced(&self) -> bool {
+        matches!(self.misfit, Some(Misfit::Replaced { .. }))
+    }
+
     /// The misfit in words.
     pub(crate) fn misfit_reason(&self) -> Option<String> {
         self.misfit.as_ref().map(|misfit| match misfit {
-            Misfit::Replaced => format!("{} was dropped and created again", self.name()),
+            Misfit::Replaced { .. } => format!("{} was dropped and created again", self.name()),
             Misfit::Retyped { column, old, new } => {
                 format!("column {column} of {} changed its type from {old} to {new}", self.name())
             }
@@ -102,6 +125,11 @@ impl Window {
 }
 
 impl Face {
+    /// `schema.table` at that snapshot.
+    fn name(&self) -> String {
+        format!("{}.{}", self.identity.schema, self.identity.name)
+    }
+
     /// The table at that snapshot, with `columns` under the names that the plan has for them, as an item of a FROM
     /// clause.
     pub(crate) fn relation(&self, catalog: &str, columns: &[UsedColumn]) -> Relation {
@@ -296,6 +324,7 @@ fn replaced(
         }
     }
     let columns = source.columns.iter().map(|column| column.name.clone()).collect();
+    let born = begun(transaction, identity.id)?;
     Ok(Window {
         source: source.clone(),
         from: source.watermark,
@@ -303,7 +332,7 @@ fn replaced(
         changed: true,
         old: None,
         new: Face { at: to, identity, columns },
-        misfit: Some(Misfit::Replaced),
+        misfit: Some(Misfit::Replaced { at: born }),
     })
 }
 

@@ -18,8 +18,7 @@ fn drop_once(lake: &Lake, name: &ViewName) -> Result<View, ViewError> {
     let transaction = lake.begin()?;
     let known = registry::views(&transaction)?;
     let Some(view) = known.iter().find(|view| view.name == *name) else {
-        let known = known.into_iter().map(|view| view.name).collect();
-        return Err(ViewError::Unknown { view: name.clone(), known });
+        return Err(ViewError::unknown(&transaction, name, &known));
     };
     let dependents = Graph::read(&transaction, &known)?.dependents(&view.id);
     if !dependents.is_empty() {

@@ -1,8 +1,8 @@
 //! What can go wrong with a view's definition or its registry entry.
 
 use super::name::near;
-use super::{ColumnError, NameError, Obstacle, View, ViewName};
-use crate::lake::{LakeError, SnapshotId};
+use super::{ColumnError, NameError, Obstacle, View, ViewName, registry};
+use crate::lake::{LakeError, SnapshotId, Transaction};
 
 /// What can go wrong with a view.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +19,16 @@ pub enum ViewError {
     Unknown {
         /// The name asked for.
         view: ViewName,
+        /// The views that there are.
+        known: Vec<ViewName>,
+    },
+    /// The name is that of something else.
+    #[error("{name} is {kind} of the lake, not a materialized view")]
+    NotAView {
+        /// The name asked for.
+        name: ViewName,
+        /// `a table` or `an ordinary view`.
+        kind: &'static str,
         /// The views that there are.
         known: Vec<ViewName>,
     },
@@ -200,9 +210,17 @@ fn list(names: &[ViewName]) -> String {
 }
 
 impl ViewError {
-    /// There is no view of that name among `views`.
-    pub(crate) fn unknown(name: &ViewName, views: &[View]) -> ViewError {
-        ViewError::Unknown { view: name.clone(), known: views.iter().map(|view| view.name.clone()).collect() }
+    /// There is no view of that name among `views`; what has the name instead is looked up.
+    pub(crate) fn unknown(transaction: &Transaction<'_>, name: &ViewName, views: &[View]) -> ViewError {
+        let known = views.iter().map(|view| view.name.clone()).collect();
+        let table = transaction.table_named(&name.schema, &name.name, transaction.snapshot());
+        let lake_view = registry::is_lake_view(transaction, name);
+        match (table, lake_view) {
+            (Err(error), _) | (_, Err(error)) => error.into(),
+            (Ok(Some(_)), _) => ViewError::NotAView { name: name.clone(), kind: "a table", known },
+            (_, Ok(true)) => ViewError::NotAView { name: name.clone(), kind: "an ordinary view", known },
+            _ => ViewError::Unknown { view: name.clone(), known },
+        }
     }
 
     /// A registry entry that cannot be read.
@@ -242,9 +260,11 @@ impl ViewError {
         Some(match self {
             ViewError::Lake(error) => return error.hint(),
             ViewError::Definition { source, .. } => return source.hint(),
-            ViewError::Unknown { known, .. } if known.is_empty() => "the lake has no views yet: create one".to_owned(),
-            ViewError::Unknown { view, known } => {
-                let like = near(&view.to_string(), known.iter().map(ToString::to_string));
+            ViewError::Unknown { known, .. } | ViewError::NotAView { known, .. } if known.is_empty() => {
+                "the lake has no views yet: create one".to_owned()
+            }
+            ViewError::Unknown { view: name, known } | ViewError::NotAView { name, known, .. } => {
+                let like = near(&name.to_string(), known.iter().map(ToString::to_string));
                 match (like.is_empty(), known.len() > LISTED) {
                     (false, _) => format!("did you mean {}?", like.join(" or ")),
                     (true, false) => format!("the views are {}", list(known)),

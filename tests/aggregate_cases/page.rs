@@ -57,7 +57,12 @@ pub(crate) fn page(functions: &Functions, kinds: &[[Kind; 2]]) -> String {
         writeln!(text, "- {function}: {}", names.join(", ")).unwrap();
     }
     text.push_str("\n## Not in this table\n\n");
-    for (function, reason) in &functions.not_called {
+    // Without OVER, DuckDB takes the name of a window function for one of a scalar function.
+    let is_window = |reason: &str| reason.starts_with("Scalar Function with name");
+    let windows = functions.not_called.iter().filter(|(_, reason)| is_window(reason));
+    let windows: Vec<&str> = windows.map(|(function, _)| function.as_str()).collect();
+    writeln!(text, "- window functions, which need OVER: {}", windows.join(", ")).unwrap();
+    for (function, reason) in functions.not_called.iter().filter(|(_, reason)| !is_window(reason)) {
         writeln!(text, "- {function}: {reason}").unwrap();
     }
     for (data_type, functions) in &functions.left_out {

@@ -62,6 +62,8 @@ fn names_that_are_taken_or_unknown() {
         refused(&shop, 2, &["sync", "sales", "seles"]),
         refused(&shop, 2, &["plan", "seles"]),
         refused(&shop, 2, &["status", "seles"]),
+        refused(&shop, 2, &["history", "recent"]),
+        refused(&shop, 2, &["diff", "@orders.."]),
         refused(&shop, 2, &["verify", "seles"]),
         refused(&shop, 2, &["create", "sales", "--or-replace", "--sql", "SELECT id, 1.5 AS amount FROM dear"]),
     ];
@@ -108,6 +110,7 @@ fn files_that_a_view_cannot_read_for_ever() {
         ("FROM read_blob(['some.csv'])", "the path \"some.csv\" is not a whole one", "some.csv'"),
         ("FROM 'some.csv'", "a view cannot read CSV files", "load them into a table"),
         ("FROM 'some.json'", "a view cannot read JSON files", "load them into a table"),
+        ("FROM read_csv('none.csv')", "No files found", "none.csv"),
     ] {
         let shown = refused(&shop, 2, &create("v", sql));
         assert!(shown.contains(what) && shown.contains(hint), "{shown}");

@@ -42,6 +42,9 @@ fn history() {
     assert!(csv.contains("\ncommitted,at,snapshot,strategy,") && csv.contains(",7,incremental,,2,2,4,4,2,"), "{csv}");
     shop.succeed(&["drop", "sales"]);
     story.push(asked(&shop, &["history", "sales", "-n", "1"]));
+    // The history goes by the name.
+    shop.succeed(&["create", "sales", "--sql", "SELECT id FROM orders"]);
+    story.push(asked(&shop, &["history", "sales"]));
     assert_transcript!("history", story.join("\n"));
 }
 
@@ -58,6 +61,13 @@ fn snapshots() {
         asked(&shop, &["snapshots", "--since", "99"]),
     ];
     assert_transcript!("snapshots", story.join("\n"));
+    // Of what was replaced in one commit, both are told: what went and what came.
+    shop.succeed(&["create", "sales", "--or-replace", "--sql", "SELECT id FROM orders"]);
+    shop.sql("CREATE OR REPLACE TABLE stores AS SELECT 1 AS id");
+    let shown = asked(&shop, &["snapshots", "-n", "2"]);
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("dropped main.stores -3, created main.stores +1"), "{shown}");
+    assert!(words.contains("refresh of main.sales (full): dropped main.sales -6, created"), "{shown}");
 }
 
 #[test]
@@ -86,6 +96,8 @@ fn diff_in_rows() {
         asked(&shop, &["diff", "4..", "stores", "--rows", "--format", "csv"]),
         asked(&shop, &["diff", "8..8", "stores", "--rows"]),
         asked(&shop, &["diff", "0..1", "--rows"]),
+        asked(&shop, &["diff", "4..", "orders", "--rows", "--where", "amount < 0"]),
+        asked(&shop, &["diff", "8..8", "orders", "--rows", "--columns", "id,amount"]),
     ];
     assert_transcript!("diff_rows", story.join("\n"));
 }
@@ -107,6 +119,7 @@ fn questions_that_make_no_sense() {
         asked(&shop, &["diff", "4..", "orders", "--rows", "--columns", "idd"]),
         asked(&shop, &["diff", "4..", "orders", "--rows", "--where", "amuont > 1"]),
         asked(&shop, &["diff", "4..", "--rows", "--format", "csv"]),
+        asked(&shop, &["diff", "4..", "orders", "stores", "--rows", "--format", "csv"]),
         asked(&shop, &["diff", "4..", "--format", "parquet"]),
         asked(&shop, &["sync", "--format", "csv"]),
         asked(&shop, &["diff", "4..", "--rows", "--files"]),
@@ -116,7 +129,28 @@ fn questions_that_make_no_sense() {
     let empty = Shop::empty(Catalog::DuckDb);
     assert!(asked(&empty, &["diff", "0.."]).contains("nothing changed"));
     assert!(asked(&empty, &["snapshots"]).contains("created schema main"));
-    assert!(asked(&empty, &["diff", "1999-12-31.."]).contains("begin with 0.."));
+    let shown = asked(&empty, &["diff", "1999-12-31.."]);
+    assert!(shown.contains("nothing changed") && shown.contains("is before the lake's first snapshot"), "{shown}");
+}
+
+/// Catches: the rows of one of two tables that had the name, as if they were all.
+#[test]
+fn a_name_that_was_two_tables() {
+    let shop = shop();
+    let before = shop.snapshot();
+    shop.sql("DROP TABLE stores;\nCREATE TABLE stores (id INTEGER);\nINSERT INTO stores VALUES (1)");
+    let range = format!("{before}..");
+    let shown = asked(&shop, &["diff", &range, "stores", "--rows"]);
+    let (dropped, created) = (format!("dropped at {}", before + 1), format!("created at {}", before + 2));
+    for heading in
+        [format!("main.stores ({dropped}), rows changed: 3"), format!("main.stores ({created}), rows changed: 1")]
+    {
+        assert!(shown.contains(&heading), "{shown}");
+    }
+    let shown = asked(&shop, &["diff", &range, "stores"]);
+    assert!(shown.contains(&format!("main.stores: {dropped}\nmain.stores: {created}\n")), "{shown}");
+    let shown = asked(&shop, &["diff", &range, "stores", "--rows", "--format", "csv"]);
+    assert!(shown.contains("that name was two tables") && shown.ends_with("[exit code 2]\n"), "{shown}");
 }
 
 #[test]
@@ -213,6 +247,8 @@ fn files_are_looked_for() {
     files.sort();
     std::fs::remove_file(&files[0]).unwrap();
     std::fs::write(&files[1], "short").unwrap();
+    let shown = asked(&shop, &["diff", "1..", "--rows"]);
+    assert!(shown.contains(".parquet of main.t is ") && shown.contains("hint: the lake has lost data"), "{shown}");
     let shown = asked(&shop, &arguments);
     assert!(shown.contains("): missing\n") && shown.contains("): has 5 bytes\n"), "{shown}");
     assert!(shown.ends_with("[exit code 4]\n"), "{shown}");

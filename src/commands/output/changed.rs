@@ -2,6 +2,8 @@
 
 use anstyle::{AnsiColor, Style};
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 use super::page::{Page, cell};
 
 /// A row that came or went.
@@ -51,8 +53,19 @@ impl Page {
         }
         let head: Vec<String> = std::iter::once(String::new()).chain(header.iter().cloned()).collect();
         lines.insert(0, (Style::new().bold(), head));
+        self.cut_lines(&lines);
+    }
+
+    /// A table whose cells are values: each row in one line, and what is too wide is cut.
+    pub(in crate::commands) fn values(&mut self, header: &[&str], rows: Vec<Vec<String>>) {
+        let mut lines = vec![(Style::new(), header.iter().map(|head| (*head).to_owned()).collect())];
+        lines.extend(rows.into_iter().map(|row| (Style::new(), row)));
+        self.cut_lines(&lines);
+    }
+
+    fn cut_lines(&mut self, lines: &[(Style, Vec<String>)]) {
         let widths = widths(lines.iter().map(|(_, cells)| cells.as_slice()), self.width());
-        for (style, cells) in &lines {
+        for (style, cells) in lines {
             let padded: Vec<String> = cells.iter().zip(&widths).map(|(cell, width)| fit(cell, *width)).collect();
             let line = padded.join(GAP);
             self.line(&format!("{style}{}{style:#}", line.trim_end()));
@@ -60,8 +73,9 @@ impl Page {
     }
 }
 
+/// How many columns of a terminal it takes.
 fn length(text: &str) -> usize {
-    text.chars().count()
+    text.width()
 }
 
 /// How wide each column may be so that a line fits: the widest give way first.
@@ -83,12 +97,18 @@ fn widths<'a>(rows: impl Iterator<Item = &'a [String]>, line: usize) -> Vec<usiz
 
 /// `text` with spaces up to `width`, or cut to it; its mark stays.
 fn fit(text: &str, width: usize) -> String {
+    let padded = |text: String| format!("{text}{}", " ".repeat(width.saturating_sub(length(&text))));
     if length(text) <= width {
-        return format!("{text:width$}");
+        return padded(text.to_owned());
     }
     let end = if text.ends_with(MARK) { format!("…{MARK}") } else { "…".to_owned() };
-    let kept: String = text.chars().take(width.saturating_sub(length(&end))).collect();
-    format!("{kept}{end}")
+    let room = width.saturating_sub(length(&end));
+    let mut used = 0;
+    let kept = text.chars().take_while(|c| {
+        used += c.width().unwrap_or(0);
+        used <= room
+    });
+    padded(format!("{}{end}", kept.collect::<String>()))
 }
 
 #[cfg(test)]
@@ -102,5 +122,8 @@ mod tests {
         assert_eq!(fit("abcdefgh", 5), "abcd…");
         assert_eq!(fit("abcdefg*", 5), "abc…*");
         assert_eq!(fit("ab", 4), "ab  ");
+        // Signs that take two columns.
+        assert_eq!(fit("東京", 5), "東京 ");
+        assert_eq!(fit("東京都庁", 6), "東京… ");
     }
 }

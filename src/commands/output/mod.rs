@@ -178,7 +178,9 @@ impl Output {
             for (position, table) in tables.iter().enumerate() {
                 let comma = if position == 0 { "" } else { "," };
                 let name = serde_json::Value::from(table.table.as_str());
-                write!(out, "{comma}\n    {{\n      \"table\": {name},\n      \"total\": {},\n", table.rows)?;
+                let fate = serde_json::Value::from(table.fate.as_deref());
+                write!(out, "{comma}\n    {{\n      \"table\": {name},\n      \"fate\": {fate},\n")?;
+                writeln!(out, "      \"total\": {},", table.rows)?;
                 write!(out, "      \"rows\": ")?;
                 rows::json(lake, &table.staged, "      ", out)?;
                 write!(out, "\n    }}")?;
