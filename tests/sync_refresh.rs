@@ -482,7 +482,7 @@ INSERT INTO t VALUES (1, 1, 'a'), (1, 1, 'a'), (NULL, NULL, NULL)",
     );
     let views = [
         ("a", "SELECT g, x, v FROM t WHERE x IS NULL OR x < 8"),
-        ("b", "SELECT g, count(*) AS c, sum(x) AS s, arg_min(v, x) AS m, stddev(x) AS sd FROM t GROUP BY g"),
+        ("b", "SELECT g, count(*) AS c, sum(x) AS s, arg_min(v, x) AS m, round(stddev(x), 9) AS sd FROM t GROUP BY g"),
         ("c", "SELECT g, c FROM b WHERE c > 1"),
     ];
     for (name, sql) in views {

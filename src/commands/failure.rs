@@ -119,6 +119,7 @@ fn exit_of(error: &LakeError) -> Exit {
         | LakeError::Unreachable { .. }
         | LakeError::Disconnected { .. }
         | LakeError::Locked { .. }
+        | LakeError::NoDataFolder { .. }
         | LakeError::CatalogVersion { .. }
         | LakeError::Store { .. }
         | LakeError::Refused { .. }

@@ -8,6 +8,7 @@ use crate::lake::{Lake, LakeError, LastChanges, SnapshotId, TableId, Transaction
 use crate::plan::WEIGHT;
 use crate::sync::SyncError;
 use crate::sync::damage::Damage;
+use crate::sync::nearness::{Tolerance, is_number, is_rounded, nearly_same, within_reach};
 use crate::sync::recompute::{self, Query};
 use crate::sync::rows::names;
 use crate::sync::temporary::{Temporary, qualified};
@@ -280,34 +281,40 @@ fn stage_difference(
     Ok(())
 }
 
-/// Takes pairs out of the difference that differ only in the last digits of floating-point numbers: the order in which
-/// DuckDB adds them up is not the same in every run.
+/// Takes rows out of the difference that stand on both sides as often, but for the last digits of floating-point numbers.
 fn forgive_rounding(transaction: &Transaction<'_>, columns: &[ViewColumn], difference: &str) -> Result<(), LakeError> {
-    let is_float = |column: &&ViewColumn| matches!(column.stored_type.as_str(), "FLOAT" | "DOUBLE");
-    if !columns.iter().any(|column| is_float(&column)) {
+    if !columns.iter().any(is_rounded) {
         return Ok(());
     }
-    let weight = identifier(WEIGHT);
-    let mut conditions = vec![format!("one.{weight} = -other.{weight}")];
-    for column in columns {
-        let name = identifier(&column.name);
-        let (one, other) = (format!("one.{name}"), format!("other.{name}"));
-        conditions.push(if is_float(&column) {
-            let digits = if column.stored_type == "FLOAT" { "1e-5" } else { "1e-12" };
-            format!(
-                "({one} IS NOT DISTINCT FROM {other} OR \
-                 abs({one} - {other}) <= {digits} * greatest(abs({one}), abs({other})))"
-            )
-        } else {
-            format!("{one} IS NOT DISTINCT FROM {other}")
-        });
-    }
-    let table = qualified(difference);
+    let (table, weight) = (qualified(difference), identifier(WEIGHT));
     transaction.execute(&format!(
-        "DELETE FROM {table} AS one WHERE EXISTS (SELECT 1 FROM {table} AS other WHERE {})",
-        conditions.join(" AND ")
+        "DELETE FROM {table} WHERE rowid IN (SELECT id FROM (SELECT id, sum(weight) OVER (PARTITION BY class) AS total \
+         FROM (SELECT one.rowid AS id, one.{weight} AS weight, min(other.rowid) AS class \
+         FROM {table} AS one JOIN {table} AS other ON {} GROUP BY ALL)) WHERE total = 0)",
+        near(transaction, columns, &table)?
     ))?;
     Ok(())
+}
+
+/// The condition that two rows of the difference, `one` and `other`, are the same but for rounding.
+fn near(transaction: &Transaction<'_>, columns: &[ViewColumn], table: &str) -> Result<String, LakeError> {
+    /// From so many pairs of rows on that agree in all other columns, rows are sorted by a number.
+    const CROWDED: u64 = 10_000_000;
+    let exact: Vec<String> =
+        columns.iter().filter(|column| !is_rounded(column)).map(|column| identifier(&column.name)).collect();
+    let groups = if exact.is_empty() { String::new() } else { format!(" GROUP BY {}", exact.join(", ")) };
+    let pairs = transaction.query_value(&format!(
+        "SELECT CAST(least(coalesce(sum(n * n), 0), {CROWDED}) AS BIGINT) \
+         FROM (SELECT CAST(count(*) AS HUGEINT) AS n FROM {table}{groups})"
+    ))?;
+    let crowded = pairs.as_u64()? == CROWDED;
+    let conditions = columns.iter().map(|column| nearly_same("one", "other", column, Tolerance::Summation));
+    let all = conditions.collect::<Vec<_>>().join(" AND ");
+    let number = columns.iter().find(|column| is_number(column)).filter(|_| crowded);
+    // DuckDB hashes by a condition that is a plain comparison, and then compares each row with each of its bucket.
+    Ok(number.map_or(all.clone(), |number| {
+        format!("{} AND CASE WHEN {all} THEN true ELSE false END", within_reach("one", "other", number))
+    }))
 }
 
 /// Counts the difference, and reads some of it.

@@ -1,5 +1,7 @@
 //! What can go wrong with a lake, by what the caller can do about it.
 
+use std::path::Path;
+
 use super::{Lake, SnapshotId, redact::Redactor};
 
 /// What can go wrong with a lake. No message holds a credential.
@@ -67,6 +69,12 @@ pub enum LakeError {
         pinned: SnapshotId,
         /// The newest one in the catalog.
         newest: SnapshotId,
+    },
+    /// The folder of the lake's data files is not where the catalog, or the user, says.
+    #[error("the lake's data folder {folder} does not exist{}", below_current(folder))]
+    NoDataFolder {
+        /// The folder, as the catalog has it or the user gave it.
+        folder: String,
     },
     /// A file that the catalog names was gone when it was to be read.
     #[error("{} is missing", file_of(file, table.as_deref()))]
@@ -206,6 +214,17 @@ pub enum LakeError {
     },
 }
 
+/// Is the path a local folder that does not exist?
+pub(super) fn is_no_folder(path: &str) -> bool {
+    !path.contains("://") && !Path::new(path).exists()
+}
+
+/// Where a relative path was looked for.
+fn below_current(folder: &str) -> String {
+    let current = std::env::current_dir().ok().filter(|_| Path::new(folder).is_relative());
+    current.map(|current| format!(" in {}", current.display())).unwrap_or_default()
+}
+
 fn file_of(file: &str, table: Option<&str>) -> String {
     match table {
         Some(table) => format!("data file {file} of {table}"),
@@ -278,6 +297,10 @@ impl LakeError {
             Self::DamagedFile { .. } => {
                 "the lake has lost data: bring the whole file back from a copy, or mend the table"
             }
+            Self::NoDataFolder { folder } if Path::new(folder).is_relative() => {
+                "run it from the directory that the lake is used from, or say where the folder is with --data-path"
+            }
+            Self::NoDataFolder { .. } => "say where the folder is with --data-path",
             Self::VanishedFile { table: Some(_), .. } => {
                 "the lake has lost data: bring the file back from a copy, or mend the table"
             }
@@ -343,6 +366,16 @@ impl LakeError {
     /// Makes an error of what DuckDB returned for a statement.
     pub(super) fn from_engine(error: &duckdb::Error, redactor: &Redactor) -> Self {
         Self::from_message(&text_of(error, redactor))
+    }
+
+    /// The same error, where a whole folder of files is not there.
+    pub(super) fn without_folder(self, data_path: &str) -> Self {
+        match self {
+            Self::VanishedFile { file, .. } if file.starts_with(data_path) && is_no_folder(data_path) => {
+                Self::NoDataFolder { folder: data_path.to_owned() }
+            }
+            error => error,
+        }
     }
 
     /// The same error, about a file below `data_path` instead of a URL.
@@ -472,7 +505,9 @@ fn below(data_path: &str, url: &str) -> Option<String> {
 /// Whether a commit failed because somebody else was faster. DuckLake begins every failure of a commit with the same
 /// words, and takes those whose cause holds one of these for a conflict (1.5.5).
 fn is_conflict(text: &str) -> bool {
-    const CAUSES: [&str; 6] = ["primary key", "unique", "conflict", "concurrent", "deadlock", "maximum retry count"];
+    // "Unique" alone is also in "Map keys must be unique", which no second attempt mends; and DuckLake speaks of its number
+    // of attempts after each of them.
+    const CAUSES: [&str; 5] = ["primary key", "unique constraint", "conflict", "concurrent", "deadlock"];
     let lower = text.to_lowercase();
     lower.contains("transaction conflict")
         || lower.contains("failed to commit ducklake transaction") && CAUSES.iter().any(|cause| lower.contains(cause))
@@ -510,6 +545,9 @@ mod tests {
         let commit = "TransactionContext Error: Failed to commit: Failed to commit DuckLake transaction.\n";
         let overtaken = "could not serialize access due to concurrent update";
         assert!(LakeError::from_message(&format!("{commit}{overtaken}")).retryable());
+        let attempts = "Exceeded the maximum retry count of 10 set by the ducklake_max_retry_count setting.\n";
+        let refused = LakeError::from_message(&format!("{commit}{attempts}Map keys must be unique."));
+        assert!(!refused.retryable(), "{refused}");
         let broken = LakeError::from_message(&format!("{commit}permission denied for table ducklake_snapshot"));
         assert!(!broken.retryable(), "{broken:?}");
         let missing = LakeError::from_message("Catalog Error: Table with name t does not exist!\nDid you mean");

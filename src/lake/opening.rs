@@ -2,8 +2,9 @@
 
 use super::{
     Lake, LakeError, LakeOptions,
+    error::is_no_folder,
     extensions::Extensions,
-    options::{CatalogKind, Secrets},
+    options::{Access, CatalogKind, Secrets},
     redact::Redactor,
     session::Shared,
     text::{identifier, literal},
@@ -62,7 +63,21 @@ impl Lake {
             .map_err(|error| LakeError::from_attach(&error, &lake.shared.redactor, &uri))?;
         lake.use_lake()?;
         lake.load_extensions_of_data()?;
+        if options.access == Access::ReadWrite && options.at.is_none() {
+            lake.refuse_another_folder()?;
+        }
         Ok(lake)
+    }
+
+    /// Keeps DuckLake from making a second data folder where the lake has one elsewhere: a relative path means another
+    /// folder in each directory, and the user's may be misspelt.
+    fn refuse_another_folder(&self) -> Result<(), LakeError> {
+        let folder = self.data_path()?;
+        if !is_no_folder(&folder) {
+            return Ok(());
+        }
+        let files = format!("SELECT count(*) FROM {}.ducklake_data_file WHERE path_is_relative", self.metadata());
+        if self.query_value(&files)?.as_u64()? == 0 { Ok(()) } else { Err(LakeError::NoDataFolder { folder }) }
     }
 
     /// A session beside this one, with transactions and temporary tables of its own. The way to work in parallel on a

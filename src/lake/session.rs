@@ -377,7 +377,7 @@ impl Lake {
                 let column = self.column_of_type(&data_type);
                 LakeError::UnknownType { data_type, column }
             }
-            (Some(attached), error) => error.named_below(&attached.data_path),
+            (Some(attached), error) => error.named_below(&attached.data_path).without_folder(&attached.data_path),
             (None, error) => error,
         }
     }

@@ -8,7 +8,8 @@
 
 use super::SyncError;
 use super::failpoint::pass;
-use super::rows::{column_of, distinctions, keys, names, same_row};
+use super::nearness::{Tolerance, is_rounded, nearly_same};
+use super::rows::{distinctions, keys, names, same_row};
 use super::temporary::{Temporary, qualified};
 use crate::lake::{LakeError, Transaction, Value, identifier, literal};
 use crate::plan::WEIGHT;
@@ -126,7 +127,7 @@ pub(crate) fn find(
     let (columns, bounds) = (address.columns(), bounds(transaction, target.matched(), delta)?);
     let (table, rows) = (format!("{}{bounds}", target.table), qualified(&delta.table));
     let mut attempts = vec![matching(target.matched(), columns, &table, &rows)];
-    if target.matched().iter().any(|column| tolerance(column).is_some()) {
+    if target.matched().iter().any(is_rounded) {
         attempts.push(matching_nearly(target.matched(), columns, &table, &rows));
     }
     let mut found = 0;
@@ -165,28 +166,11 @@ fn matched(transaction: &Transaction<'_>, address: RowAddress, rows: &str) -> Re
     Ok((count, condition))
 }
 
-/// How far two floating-point numbers may be apart, relative to the larger, and still be the same one: DuckLake keeps a
-/// few rows in its catalog by way of decimal literals, whose conversion can be off in the last digit (DuckLake d8a1881e,
-/// format 1.0).
-fn tolerance(column: &ViewColumn) -> Option<&'static str> {
-    match column.stored_type.as_str() {
-        "DOUBLE" => Some("4.5e-16::DOUBLE"),
-        "FLOAT" => Some("2.4e-7::FLOAT"),
-        _ => None,
-    }
-}
-
-/// As [`matching`], where floating-point numbers need only be as near as [`tolerance`] says. Each row of the table stands
+/// As [`matching`], where floating-point numbers may differ in their last digit. Each row of the table stands
 /// for at most one row of the delta, the very same one if there is such a one.
 fn matching_nearly(columns: &[ViewColumn], address: &str, target: &str, delta: &str) -> String {
     let (rows, weight) = (names(columns), identifier(WEIGHT));
-    let conditions = columns.iter().map(|column| {
-        let (held, gone) = (column_of("v", column), column_of("g", column));
-        let equal = format!("{held} IS NOT DISTINCT FROM {gone}");
-        tolerance(column).map_or(equal.clone(), |tolerance| {
-            format!("({equal} OR abs({held} - {gone}) <= {tolerance} * greatest(abs({held}), abs({gone})))")
-        })
-    });
+    let conditions = columns.iter().map(|column| nearly_same("v", "g", column, Tolerance::LastDigit));
     let of_v = address.replace(", ", ", v.");
     format!(
         "WITH gone AS MATERIALIZED (SELECT {rows}, {weight}, row_number() OVER () AS id FROM {delta} WHERE {weight} < 0), \

@@ -30,6 +30,7 @@ pub mod event;
 mod failpoint;
 pub(crate) mod forecast;
 pub(crate) mod incremental;
+pub(crate) mod nearness;
 pub(crate) mod recompute;
 mod refresh;
 mod relations;

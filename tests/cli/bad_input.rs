@@ -212,6 +212,25 @@ fn a_data_file_that_is_gone() {
     assert!(shown.contains("main.u") && shown.contains(".parquet"), "{shown}");
 }
 
+/// Catches: lost files blamed, or a second data folder begun, where the lake's folder is elsewhere.
+#[test]
+fn a_data_folder_that_is_elsewhere() {
+    let shop = Shop::empty(Catalog::DuckDb);
+    shop.sql("CREATE TABLE numbers AS SELECT i AS n FROM range(1000) r(i)");
+    shop.succeed(&create("v", "SELECT n FROM numbers WHERE n % 2 = 0"));
+    std::fs::rename(shop.path("data"), shop.path("moved")).unwrap();
+    let one = create("w", "SELECT 1 AS one");
+    for (code, arguments) in [(3, &["sync"][..]), (1, &["verify"]), (3, &["diff", "0..", "--rows"]), (3, &one)] {
+        let output = shop.run(arguments);
+        let shown = transcript(arguments, &output);
+        assert_eq!(output.status.code(), Some(code), "{shown}");
+        assert!(shown.contains("the lake's data folder ") && shown.contains("--data-path"), "{shown}");
+    }
+    assert!(!shop.path("data").exists());
+    let moved = format!("{}/", shop.path("moved").display());
+    shop.succeed(&["--data-path", &moved, "verify"]);
+}
+
 #[test]
 fn a_data_file_that_is_damaged() {
     let shop = Shop::empty(Catalog::DuckDb);
