@@ -16,7 +16,7 @@ use std::sync::Once;
 use ducklake_ivm::inspect::log::TouchedTable;
 use ducklake_ivm::inspect::{
     Diff, FileTotals, InspectError, LogOptions, Range, Revision, RowOptions, diff, files, history, impact, log,
-    stage_rows, status,
+    revision, stage_rows, status,
 };
 use ducklake_ivm::lake::{Lake, LakeError, SnapshotId, TableColumn, Transaction, identifier};
 use ducklake_ivm::sync::{Event, Method, SyncOptions, sync};
@@ -334,6 +334,11 @@ fn the_impact_tells_what_a_refresh_would_do() {
     assert_eq!((young.strategy, young.terms_run, &young.error), (Some(Method::Incremental), 1, &None));
     let (_, found) = impact(&scratch.lake, &range(from, from), &[]).unwrap();
     assert_eq!(found[0].strategy.map(Method::word), Some("noop"));
+    // One that is younger than all of it, over a table that is, too.
+    let (_, found) = impact(&scratch.lake, &range(from, before), &[]).unwrap();
+    let young = found.iter().find(|view| view.view == "main.young").unwrap();
+    assert_eq!((young.strategy, &young.error), (Some(Method::Noop), &None));
+    assert_eq!(young.reason.as_deref(), Some("the view is younger than this range"));
 }
 
 fn view(scratch: &ScratchLake, name: &str, sql: &str) {
@@ -432,6 +437,49 @@ fn the_beginning_does_not_expire() {
     for (text, hint) in [("1999-12-31..", "or with 0.. for all"), ("1..", "0.. shows all")] {
         assert!(all(text).unwrap_err().hint().unwrap().contains(hint), "{text}");
     }
+}
+
+/// Catches: a commit of nothing where a table was renamed, numbers in place of names, and commits before a moment.
+#[test]
+fn the_log_names_what_was_renamed_and_dropped_since_a_moment() {
+    let scratch = lake();
+    scratch.run("CREATE SCHEMA old;\nCREATE VIEW seen AS SELECT 1 AS one;\nCREATE MACRO next(x) AS x + 1");
+    let before = scratch.current();
+    scratch.run("ALTER TABLE t RENAME TO tt;\nDROP VIEW seen;\nDROP MACRO next;\nDROP SCHEMA old");
+    let since = |since, table: Option<&str>| {
+        let table = table.map(|name| ViewName::new("main", name));
+        log(&scratch.lake, &LogOptions { limit: 10, since: Some(since), table, ..LogOptions::default() }).unwrap()
+    };
+    let newest = since(SnapshotId(before + 1), None);
+    let other: Vec<&str> = newest.iter().flat_map(|commit| &commit.other).map(String::as_str).collect();
+    assert_eq!(other, ["dropped schema old", "dropped scalar macro main.next", "dropped view main.seen"]);
+    let renamed = &newest[3].tables[0];
+    let told = (renamed.table.as_str(), renamed.change, renamed.renamed_from.as_deref());
+    assert_eq!(told, ("main.tt", "renamed", Some("main.t")));
+    for name in ["t", "tt"] {
+        let commits: Vec<u64> = since(SnapshotId(0), Some(name)).iter().map(|commit| commit.snapshot.0).collect();
+        assert_eq!(commits, [before + 1, 2, 1]);
+    }
+    scratch.run(&format!(
+        "UPDATE __ducklake_metadata_lake.ducklake_snapshot SET snapshot_time = snapshot_time - INTERVAL 1 DAY WHERE snapshot_id <= {before}"
+    ));
+    let hour_ago =
+        scratch.lake.query_value("SELECT strftime(now() AT TIME ZONE 'UTC' - INTERVAL 1 HOUR, '%xT%X')").unwrap();
+    let transaction = scratch.lake.begin().unwrap();
+    assert_eq!(revision::since(&transaction, hour_ago.as_str().unwrap()).unwrap(), SnapshotId(before + 1));
+    assert_eq!(revision::since(&transaction, "1999-12-31").unwrap(), SnapshotId(0));
+}
+
+/// Catches: a table that was there at another time called unknown, and nothing else.
+#[test]
+fn a_table_that_was_there_at_another_time_says_when() {
+    let scratch = lake();
+    let to = scratch.current();
+    scratch.run("DROP TABLE t;\nCREATE TABLE other (x INTEGER);\nCREATE TABLE t (x INTEGER)");
+    let error = diff(&scratch.lake, &range(to + 1, to + 2), &[ViewName::new("main", "t")]).unwrap_err();
+    assert_eq!(error.hint().unwrap(), format!("it was there from 1 to {to}, and since {}", to + 3));
+    let error = "1...2".parse::<Range>().unwrap_err();
+    assert!(error.to_string().ends_with("a range has two dots"), "{error}");
 }
 
 /// What the log says of each commit is what a diff over this commit alone finds in the rows.

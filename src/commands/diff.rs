@@ -21,6 +21,7 @@ Examples:
   ducklake-ivm diff 135^!                           # what that commit changed
   ducklake-ivm diff HEAD~3.. orders                 # the last three commits, one table
   ducklake-ivm diff 2026-11-01..                    # since midnight, UTC
+  ducklake-ivm diff 2026-11-01.. mart.sales --rows  # the rows of a view, before and after
   ducklake-ivm diff @mart.sales..                   # what a view has not taken in
   ducklake-ivm diff 120.. orders --rows --where 'amount > 100'
   ducklake-ivm diff 120.. orders --rows --format arrow | python load.py
@@ -211,9 +212,15 @@ struct Stat {
 impl Answer for Stat {
     fn page(&self, page: &mut Page) {
         let Changes { from, to, snapshots, maintenance, view, tables } = &self.changes;
-        let rows: Vec<Vec<String>> = tables.iter().map(|table| stat_row(table, tables)).collect();
+        let mut rows: Vec<Vec<String>> = tables.iter().map(stat_row).collect();
         if !rows.is_empty() {
-            page.table(&["table", "inserted", "deleted", "updated", "rows now", "files", ""], &rows);
+            let header = ["table", "inserted", "deleted", "updated", "rows now", "files", ""];
+            // The bars take what is left of the line.
+            let room = page.room(&header, &rows).clamp(SHORTEST_BAR, LONGEST_BAR);
+            for (row, table) in rows.iter_mut().zip(tables) {
+                row.push(bar(table, tables, room as u64));
+            }
+            page.table(&header, &rows);
             let mut told = tables.iter().filter_map(|table| Some((table, remarks(table)?))).peekable();
             if told.peek().is_some() {
                 page.gap();
@@ -251,7 +258,12 @@ fn listed(snapshots: &[SnapshotId]) -> String {
     if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
 }
 
-fn stat_row(table: &TableDiff, all: &[TableDiff]) -> Vec<String> {
+/// How long the longest bar is.
+const LONGEST_BAR: usize = 20;
+/// How long it is at least.
+const SHORTEST_BAR: usize = 5;
+
+fn stat_row(table: &TableDiff) -> Vec<String> {
     let count = |sign: &str, rows: u64| if rows == 0 { "0".to_owned() } else { format!("{sign}{rows}") };
     let files = match (table.files.added, table.files.removed) {
         (0, 0) => NONE.to_owned(),
@@ -267,16 +279,14 @@ fn stat_row(table: &TableDiff, all: &[TableDiff]) -> Vec<String> {
         count("~", table.updated),
         table.rows_after.map_or_else(|| NONE.to_owned(), |rows| rows.to_string()),
         files,
-        bar(table, all),
     ]
 }
 
 /// A bar of `+`, `~` and `-`, as long as the table's changes beside the most changed one's; each sign that occurs is seen.
-fn bar(table: &TableDiff, all: &[TableDiff]) -> String {
-    const LONGEST: u64 = 20;
+fn bar(table: &TableDiff, all: &[TableDiff], longest: u64) -> String {
     let changed = |table: &TableDiff| table.inserted + table.updated + table.deleted;
     let most = all.iter().map(changed).max().unwrap_or(0);
-    let length = |rows: u64| if most <= LONGEST { rows } else { (rows * LONGEST / most).max(u64::from(rows > 0)) };
+    let length = |rows: u64| if most <= longest { rows } else { (rows * longest / most).max(u64::from(rows > 0)) };
     let part = |sign: &str, rows: u64| sign.repeat(usize::try_from(length(rows)).unwrap_or(0));
     format!("{}{}{}", part("+", table.inserted), part("~", table.updated), part("-", table.deleted))
 }

@@ -39,7 +39,7 @@ Exit codes:
   1    some view failed; the others went on
   2    wrong usage or configuration: asking again does not help
   3    the lake cannot be opened or reached
-  4    verify found a difference, or status --check found lag
+  4    verify found a difference, status --check lag, or diff --files --check a missing file
   130  ended by Ctrl-C (143 by SIGTERM); what was begun was rolled back
 
 Results go to stdout; logs, progress and errors to stderr.";
@@ -55,6 +55,9 @@ Examples:
   ducklake-ivm sync            # whenever tables have changed: by cron, systemd, Airflow
   ducklake-ivm plan sales      # what the next sync would read, and what it would skip
   ducklake-ivm verify          # compare with a full recompute
+
+  ducklake-ivm diff 2026-11-29.. sales --rows    # which rows of a view changed since
+  ducklake-ivm history sales                     # by which refreshes, and how to see what they took in
 ";
 
 /// Keeps materialized views over a DuckLake lakehouse up to date by reading only what changed.

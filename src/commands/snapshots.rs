@@ -82,8 +82,8 @@ impl Answer for Log {
 
     fn records(&self) -> Result<Option<Records>, Failure> {
         let tables = serde_json::json!([{
-            "table": "VARCHAR", "change": "VARCHAR", "rows_inserted": "BIGINT", "rows_deleted": "BIGINT",
-            "rows_updated": "BIGINT"
+            "table": "VARCHAR", "change": "VARCHAR", "renamed_from": "VARCHAR", "rows_inserted": "BIGINT",
+            "rows_deleted": "BIGINT", "rows_updated": "BIGINT"
         }]);
         let columns = [
             ("snapshot", "BIGINT".into()),
@@ -130,11 +130,13 @@ fn row(snapshot: &LoggedSnapshot) -> Vec<String> {
 
 /// `main.orders +3 -1 ~2`
 fn table_text(table: &TouchedTable) -> String {
-    let verb = match table.change {
-        "changed" | "compacted" => String::new(),
-        other => format!("{other} "),
-    };
-    format!("{verb}{}{}", table.table, counts(table))
+    let name = &table.table;
+    let counts = counts(table);
+    match (table.change, &table.renamed_from) {
+        ("changed" | "compacted", _) => format!("{name}{counts}"),
+        ("renamed", Some(old)) => format!("renamed {old} to {name}{counts}"),
+        (change, _) => format!("{change} {name}{counts}"),
+    }
 }
 
 /// ` +3 -1 ~2`

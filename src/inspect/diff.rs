@@ -10,7 +10,7 @@ use super::lag;
 use super::log::is_maintenance;
 use super::revision::{Range, Revision};
 use super::row_counts::RowCounts;
-use super::tables::{End, Ends, Staged, unknown};
+use super::tables::{End, Ends, unknown};
 use crate::lake::{Lake, LakeError, SnapshotId, TableId, TableIdentity, Transaction};
 use crate::sync::temporary::Temporary;
 use crate::view::{ViewName, registry};
@@ -197,12 +197,20 @@ fn table_diff(
 ) -> Result<Option<TableDiff>, InspectError> {
     let (from, to) = touched.span;
     let Some(last) = ends.last() else { return Ok(None) };
-    let Some(staged) = ends.stage(transaction, touched.span, temporary, &|_| true)? else { return Ok(None) };
     let count =
         |end: &Option<End>, at: SnapshotId| end.as_ref().map(|end| transaction.count_at(&end.identity, at)).transpose();
+    let (rows_before, rows_after) = (count(&ends.old, from)?, count(&ends.new, to)?);
     let files = FileTotals::of(&files(transaction, ends.id, &last.name(), touched.span)?);
     let schema = schema_changes(transaction, ends)?;
-    let Staged { inserted, deleted, updated, .. } = staged;
+    // Of a table that is there at one end only, the rows need not be read: all of them came or went.
+    let (inserted, deleted, updated, reason) = match (rows_before, rows_after) {
+        (None, Some(rows)) => (rows, 0, 0, None),
+        (Some(rows), None) => (0, rows, 0, None),
+        _ => {
+            let Some(staged) = ends.stage(transaction, touched.span, temporary, &|_| true)? else { return Ok(None) };
+            (staged.inserted, staged.deleted, staged.updated, staged.reason)
+        }
+    };
     let change = match (&ends.old, &ends.new) {
         (None, _) => "created",
         (_, None) => "dropped",
@@ -217,15 +225,15 @@ fn table_diff(
         table: last.name(),
         view: touched.views.get(&ends.id).cloned(),
         change,
-        rows_before: count(&ends.old, from)?,
-        rows_after: count(&ends.new, to)?,
+        rows_before,
+        rows_after,
         inserted,
         deleted,
         updated,
         net: signed(inserted) - signed(deleted),
         files,
         schema,
-        note: staged.reason.filter(|_| change == "changed").map(|reason| format!("read as a whole: {reason}")),
+        note: reason.filter(|_| change == "changed").map(|reason| format!("read as a whole: {reason}")),
     }))
 }
 

@@ -28,6 +28,8 @@ pub enum InspectError {
         table: ViewName,
         /// Where it was looked for, if not in the whole past.
         span: Option<(SnapshotId, SnapshotId)>,
+        /// From which snapshot to which there was one; to none, if there is one.
+        lived: Vec<(SnapshotId, Option<SnapshotId>)>,
         /// Names that are like it.
         near: Vec<String>,
     },
@@ -69,6 +71,20 @@ fn between(span: Option<(SnapshotId, SnapshotId)>) -> String {
     }
 }
 
+/// `it was there from 13 to 39, and since 42`
+fn there(lived: &[(SnapshotId, Option<SnapshotId>)]) -> String {
+    let parts: Vec<String> = lived
+        .iter()
+        .map(|(begin, end)| match end {
+            None => format!("since {begin}"),
+            Some(end) if begin == end => format!("at {begin}"),
+            Some(end) => format!("from {begin} to {end}"),
+        })
+        .collect();
+    let verb = if matches!(lived, [(_, None)]) { "has been" } else { "was" };
+    format!("it {verb} there {}", parts.join(", and "))
+}
+
 impl InspectError {
     /// The same error with the table named whose file it is about.
     pub(crate) fn about(mut self, lake: &Lake) -> InspectError {
@@ -90,6 +106,7 @@ impl InspectError {
             InspectError::Condition { near, .. } if near.is_empty() => {
                 Some("write it as in WHERE, over the table's own columns".to_owned())
             }
+            InspectError::UnknownTable { lived, .. } if !lived.is_empty() => Some(there(lived)),
             InspectError::UnknownTable { near, .. }
             | InspectError::UnknownColumn { near, .. }
             | InspectError::Condition { near, .. } => {

@@ -127,7 +127,13 @@ impl Told {
         let Some(mut state) = state else { return Ok(()) };
         below.extend(state.sources.iter().filter_map(|source| by_table.get(&source.table).cloned()));
         impact.notes = drift(transaction, view, &redefinitions(transaction, view.created)?)?;
-        // A view that is younger than the range has taken in what was there when it was made.
+        if trouble.is_none() && view.created >= to {
+            impact.strategy = Some(Method::Noop);
+            impact.reason = Some("the view is younger than this range".to_owned());
+            impact.skipped = state.sources.iter().map(|source| format!("{}.{}", source.schema, source.name)).collect();
+            return Ok(());
+        }
+        // A view that is younger than the begin has taken in what was there when it was made.
         let from = from.max(view.created).min(to);
         for source in &mut state.sources {
             source.watermark = from;

@@ -1,14 +1,16 @@
 //! The lake's commits, newest first: who made them, what for, and what changed in which table. Counts are those of the
 //! net change of each table in each commit, so maintenance has none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::InspectError;
 use super::row_counts::{RowCounts, Rows, Touch};
 use super::tables::unknown;
-use crate::lake::{Lake, LakeError, Snapshot, SnapshotId, TableId, TableWindow, Transaction, literal, utc};
+use crate::lake::{
+    Lake, LakeError, Snapshot, SnapshotId, TableId, TableIdentity, TableWindow, Transaction, literal, utc,
+};
 use crate::view::{AUTHOR, ViewError, ViewName, registry};
 
 /// Which commits are wanted.
@@ -54,8 +56,10 @@ pub struct LoggedSnapshot {
 pub struct TouchedTable {
     /// The table, as `schema.name`.
     pub table: String,
-    /// `created`, `dropped`, `altered`, `changed`, `compacted`.
+    /// `created`, `dropped`, `renamed`, `altered`, `changed`, `compacted`.
     pub change: &'static str,
+    /// What it was called before, if it was renamed.
+    pub renamed_from: Option<String>,
     /// Rows that came; null where the snapshot before is gone, or nobody asked.
     pub rows_inserted: Option<u64>,
     /// Rows that went.
@@ -78,7 +82,7 @@ pub struct LoggedRefresh {
 pub fn log(lake: &Lake, options: &LogOptions) -> Result<Vec<LoggedSnapshot>, InspectError> {
     let transaction = lake.begin()?;
     let oldest = options.since.unwrap_or(SnapshotId(0));
-    let table = options.table.as_ref().map(|name| births(&transaction, name)).transpose()?;
+    let table = options.table.as_ref().map(|name| called(&transaction, name)).transpose()?;
     let refreshes = refreshes(&transaction)?;
     if let Some(view) = &options.view
         && !refreshes.values().any(|refresh| refresh.view.eq_ignore_ascii_case(&view.to_string()))
@@ -90,13 +94,7 @@ pub fn log(lake: &Lake, options: &LogOptions) -> Result<Vec<LoggedSnapshot>, Ins
         if chosen.len() as u64 >= options.limit {
             break;
         }
-        let is_touched = |births: &BTreeMap<u64, SnapshotId>| {
-            births.values().any(|birth| *birth == snapshot.id)
-                || tokens(&snapshot.changes_made)
-                    .iter()
-                    .any(|token| token.id().is_some_and(|id| births.contains_key(&id)))
-        };
-        if table.as_ref().is_some_and(|births| !is_touched(births)) {
+        if table.as_ref().is_some_and(|table| !table.is_touched(&snapshot)) {
             continue;
         }
         let refresh = refreshes.get(&snapshot.id);
@@ -109,9 +107,10 @@ pub fn log(lake: &Lake, options: &LogOptions) -> Result<Vec<LoggedSnapshot>, Ins
     }
     let mut rows = RowCounts::new(&transaction);
     let touched = foreseen(&transaction, &chosen, options.counts.then_some(&mut rows))?;
+    let dropped = dropped(&transaction, &chosen)?;
     let logged = chosen.into_iter().zip(touched).map(|(snapshot, touched)| {
         let refresh = refreshes.get(&snapshot.id).cloned();
-        logged(&transaction, snapshot, touched, refresh, &rows, options.counts)
+        logged(&transaction, snapshot, touched, refresh, &dropped, &rows, options.counts)
     });
     Ok(logged.collect::<Result<_, LakeError>>()?)
 }
@@ -136,23 +135,37 @@ fn refreshes(transaction: &Transaction<'_>) -> Result<BTreeMap<SnapshotId, Logge
     Ok(found)
 }
 
-/// Every table that ever had that name, and the commit that made it.
-fn births(transaction: &Transaction<'_>, name: &ViewName) -> Result<BTreeMap<u64, SnapshotId>, InspectError> {
+/// Every table that ever had a name.
+struct Called {
+    ids: BTreeSet<TableId>,
+    /// The commits that made or renamed one of them: their tokens tell no id.
+    named_in: BTreeSet<SnapshotId>,
+}
+
+impl Called {
+    fn is_touched(&self, snapshot: &Snapshot) -> bool {
+        let names_it = |token: &Token<'_>| token.id().is_some_and(|id| self.ids.contains(&TableId(id)));
+        self.named_in.contains(&snapshot.id) || tokens(&snapshot.changes_made).iter().any(names_it)
+    }
+}
+
+fn called(transaction: &Transaction<'_>, name: &ViewName) -> Result<Called, InspectError> {
     let metadata = transaction.metadata();
     let rows = transaction.query(&format!(
-        "SELECT table_id, (SELECT min(begin_snapshot) FROM {metadata}.ducklake_table b WHERE b.table_id = t.table_id) \
-         FROM {metadata}.ducklake_table t JOIN {metadata}.ducklake_schema s USING (schema_id) \
-         WHERE lower(s.schema_name) = lower({}) AND lower(t.table_name) = lower({}) ORDER BY 1",
+        "SELECT table_id::BIGINT, begin_snapshot::BIGINT FROM {metadata}.ducklake_table WHERE table_id IN (\
+         SELECT t.table_id FROM {metadata}.ducklake_table t JOIN {metadata}.ducklake_schema s USING (schema_id) \
+         WHERE lower(s.schema_name) = lower({}) AND lower(t.table_name) = lower({})) ORDER BY 1, 2",
         literal(&name.schema),
         literal(&name.name)
     ))?;
-    let mut births = BTreeMap::new();
+    let mut called = Called { ids: BTreeSet::new(), named_in: BTreeSet::new() };
     for row in &rows.rows {
-        if let [id, birth] = row.as_slice() {
-            births.insert(id.as_u64()?, SnapshotId(birth.as_u64()?));
+        if let [id, named] = row.as_slice() {
+            called.ids.insert(TableId(id.as_u64()?));
+            called.named_in.insert(SnapshotId(named.as_u64()?));
         }
     }
-    if births.is_empty() { Err(unknown(transaction, name, None)?) } else { Ok(births) }
+    if called.ids.is_empty() { Err(unknown(transaction, name, None)?) } else { Ok(called) }
 }
 
 /// What DuckLake says that a commit did.
@@ -226,8 +239,8 @@ fn change_of(kind: &str) -> Option<&'static str> {
 }
 
 /// What a commit did to each of the tables that it touched.
-fn touched(snapshot: &Snapshot, born: &BTreeMap<SnapshotId, Vec<TableId>>) -> BTreeMap<TableId, Touch> {
-    const RANK: [&str; 5] = ["compacted", "changed", "altered", "created", "dropped"];
+fn touched(snapshot: &Snapshot, named: &BTreeMap<SnapshotId, Vec<Named>>) -> BTreeMap<TableId, Touch> {
+    const RANK: [&str; 6] = ["compacted", "changed", "altered", "renamed", "created", "dropped"];
     let rank = |change: &str| RANK.iter().position(|known| *known == change);
     let mut touched: BTreeMap<TableId, Touch> = BTreeMap::new();
     let tokens = tokens(&snapshot.changes_made);
@@ -240,9 +253,11 @@ fn touched(snapshot: &Snapshot, born: &BTreeMap<SnapshotId, Vec<TableId>>) -> BT
             }
         }
     }
+    // A table that is renamed is said to be created, too.
     if tokens.iter().any(|token| token.kind == "created_table") {
-        for id in born.get(&snapshot.id).into_iter().flatten() {
-            touched.insert(*id, Touch { change: "created", is_plain: false });
+        for Named { table, is_birth } in named.get(&snapshot.id).into_iter().flatten() {
+            let change = if *is_birth { "created" } else { "renamed" };
+            touched.insert(*table, Touch { change, is_plain: false });
         }
     }
     touched
@@ -254,8 +269,8 @@ fn foreseen(
     snapshots: &[Snapshot],
     counts: Option<&mut RowCounts<'_>>,
 ) -> Result<Vec<BTreeMap<TableId, Touch>>, LakeError> {
-    let born = born(transaction)?;
-    let all: Vec<_> = snapshots.iter().map(|snapshot| touched(snapshot, &born)).collect();
+    let named = named(transaction)?;
+    let all: Vec<_> = snapshots.iter().map(|snapshot| touched(snapshot, &named)).collect();
     let touches = snapshots.iter().zip(&all);
     let windows: Vec<(TableWindow, Touch)> = touches
         .flat_map(|(snapshot, touched)| {
@@ -275,6 +290,7 @@ fn logged(
     snapshot: Snapshot,
     touched: BTreeMap<TableId, Touch>,
     refresh: Option<LoggedRefresh>,
+    dropped: &Dropped,
     rows: &RowCounts<'_>,
     counts: bool,
 ) -> Result<LoggedSnapshot, LakeError> {
@@ -283,11 +299,9 @@ fn logged(
     let mut tables = Vec::new();
     for (table, touch) in touched {
         let before = SnapshotId(snapshot.id.0.saturating_sub(1));
-        let identity = match transaction.table_by_id(table, snapshot.id)? {
-            Some(now) => Some(now),
-            None => transaction.table_by_id(table, before)?,
-        };
-        let Some(identity) = identity else { continue };
+        let old = transaction.table_by_id(table, before)?;
+        let now = transaction.table_by_id(table, snapshot.id)?;
+        let Some(identity) = now.or_else(|| old.clone()) else { continue };
         if identity.schema.eq_ignore_ascii_case(registry::SCHEMA) {
             continue;
         }
@@ -296,9 +310,11 @@ fn logged(
             (true, true) => Some(Rows::default()),
             (true, false) => rows.of(table, snapshot.id, touch)?,
         };
+        let name = |identity: &TableIdentity| format!("{}.{}", identity.schema, identity.name);
         tables.push(TouchedTable {
-            table: format!("{}.{}", identity.schema, identity.name),
+            table: name(&identity),
             change: if maintenance { "compacted" } else { touch.change },
+            renamed_from: old.filter(|_| touch.change == "renamed").as_ref().map(name),
             rows_inserted: rows.map(|rows| rows.inserted),
             rows_deleted: rows.map(|rows| rows.deleted),
             rows_updated: rows.map(|rows| rows.updated),
@@ -309,7 +325,11 @@ fn logged(
     let tokens = tokens(&snapshot.changes_made);
     let said = tokens.iter().filter(|token| change_of(token.kind).is_none() && token.kind != "created_table");
     let other = said.filter(|token| !own || !token.of.contains(registry::SCHEMA));
-    let other = other.map(|token| format!("{} {}", token.kind.replace('_', " "), token.names())).collect();
+    let other = other.map(|token| {
+        let dropped = token.id().and_then(|id| dropped.get(&(token.kind.to_owned(), id)).cloned());
+        format!("{} {}", token.kind.replace('_', " "), dropped.unwrap_or_else(|| token.names()))
+    });
+    let other = other.collect();
     Ok(LoggedSnapshot {
         snapshot: snapshot.id,
         at: utc(&snapshot.time),
@@ -322,19 +342,72 @@ fn logged(
     })
 }
 
-/// The tables that each commit made.
-fn born(transaction: &Transaction<'_>) -> Result<BTreeMap<SnapshotId, Vec<TableId>>, LakeError> {
+/// A table that was given a name.
+struct Named {
+    table: TableId,
+    /// Its first one.
+    is_birth: bool,
+}
+
+/// The tables that each commit made or renamed. Where the first commits of a table have expired, its columns tell that it
+/// is older than its name.
+fn named(transaction: &Transaction<'_>) -> Result<BTreeMap<SnapshotId, Vec<Named>>, LakeError> {
     let metadata = transaction.metadata();
     let rows = transaction.query(&format!(
-        "SELECT table_id::BIGINT, min(begin_snapshot)::BIGINT FROM {metadata}.ducklake_table GROUP BY 1 ORDER BY 1"
+        "SELECT t.begin_snapshot::BIGINT, t.table_id::BIGINT, \
+         t.begin_snapshot = min(t.begin_snapshot) OVER (PARTITION BY t.table_id) AND t.begin_snapshot <= c.birth \
+         FROM {metadata}.ducklake_table t JOIN (\
+         SELECT table_id, min(begin_snapshot) AS birth FROM {metadata}.ducklake_column GROUP BY 1) c USING (table_id) \
+         ORDER BY 1, 2"
     ))?;
-    let mut born: BTreeMap<SnapshotId, Vec<TableId>> = BTreeMap::new();
+    let mut named: BTreeMap<SnapshotId, Vec<Named>> = BTreeMap::new();
     for row in &rows.rows {
-        if let [table, birth] = row.as_slice() {
-            born.entry(SnapshotId(birth.as_u64()?)).or_default().push(TableId(table.as_u64()?));
+        if let [commit, table, is_birth] = row.as_slice() {
+            let table = Named { table: TableId(table.as_u64()?), is_birth: is_birth.as_bool()? };
+            named.entry(SnapshotId(commit.as_u64()?)).or_default().push(table);
         }
     }
-    Ok(born)
+    Ok(named)
+}
+
+/// What is dropped by an id, a schema, a view or a macro of the lake, by the token's kind and the id.
+type Dropped = BTreeMap<(String, u64), String>;
+
+/// The names of what `snapshots` dropped by an id, as far as the catalog remembers them.
+fn dropped(transaction: &Transaction<'_>, snapshots: &[Snapshot]) -> Result<Dropped, LakeError> {
+    const KINDS: [(&str, &str, &str, bool); 4] = [
+        ("dropped_schema", "ducklake_schema", "schema", false),
+        ("dropped_view", "ducklake_view", "view", true),
+        ("dropped_scalar_macro", "ducklake_macro", "macro", true),
+        ("dropped_table_macro", "ducklake_macro", "macro", true),
+    ];
+    let mut dropped = Dropped::new();
+    for (kind, table, column, in_schema) in KINDS {
+        let of = |snapshot: &Snapshot| {
+            tokens(&snapshot.changes_made).iter().filter(|token| token.kind == kind).filter_map(Token::id).collect()
+        };
+        let ids: BTreeSet<u64> = snapshots.iter().flat_map(|snapshot| -> Vec<u64> { of(snapshot) }).collect();
+        if ids.is_empty() {
+            continue;
+        }
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        let metadata = transaction.metadata();
+        let schema = format!(
+            "(SELECT max(s.schema_name) FROM {metadata}.ducklake_schema s WHERE s.schema_id = x.schema_id) || '.' || "
+        );
+        let rows = transaction.query(&format!(
+            "SELECT {column}_id::BIGINT, {}{column}_name FROM {metadata}.{table} x WHERE {column}_id IN ({}) \
+             ORDER BY begin_snapshot",
+            if in_schema { schema.as_str() } else { "" },
+            ids.join(", ")
+        ))?;
+        for row in &rows.rows {
+            if let [id, name] = row.as_slice() {
+                dropped.insert((kind.to_owned(), id.as_u64()?), name.as_str()?.to_owned());
+            }
+        }
+    }
+    Ok(dropped)
 }
 
 #[cfg(test)]

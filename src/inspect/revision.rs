@@ -189,6 +189,10 @@ impl std::str::FromStr for Range {
             return Ok(Range { from: Revision::Before(Box::new(to.clone()), 1), to });
         }
         let (from, to) = text.split_once("..").ok_or_else(|| RevisionError::NoRange { text: text.to_owned() })?;
+        if to.starts_with('.') {
+            let reason = "a range has two dots".to_owned();
+            return Err(RevisionError::Unreadable { text: text.to_owned(), reason });
+        }
         let side = |side: &str| if side.trim().is_empty() { Ok(Revision::Head(0)) } else { side.parse() };
         Ok(Range { from: side(from)?, to: side(to)? })
     }
@@ -289,15 +293,17 @@ fn at_moment(transaction: &Transaction<'_>, moment: Timestamp) -> Result<Snapsho
     Err(RevisionError::TooEarly { moment, oldest, time }.into())
 }
 
-/// The snapshot that was newest so long ago as `text` says, or that `text` names.
+/// The first snapshot of those that `text` asks for: the one that it names, or the first one from a moment on.
 pub fn since(transaction: &Transaction<'_>, text: &str) -> Result<SnapshotId, InspectError> {
     let revision: Revision = text.parse()?;
     revision.refuse_future(transaction)?;
-    match revision.resolve(transaction) {
-        // Whoever asks since when may ask for longer than there has been anything.
-        Err(InspectError::Revision(RevisionError::TooEarly { oldest, .. })) => Ok(oldest),
-        other => other,
-    }
+    let Revision::Moment(moment) = revision else { return revision.resolve(transaction) };
+    let first = transaction.query_value(&format!(
+        "SELECT min(snapshot_id)::BIGINT FROM {}.ducklake_snapshot WHERE epoch_us(snapshot_time::TIMESTAMPTZ) >= {}",
+        transaction.metadata(),
+        moment.as_microsecond()
+    ))?;
+    Ok(first.optional(Value::as_u64)?.map_or(SnapshotId(transaction.snapshot().0 + 1), SnapshotId))
 }
 
 /// The snapshot that `text` names, as the argument of a command.

@@ -88,13 +88,14 @@ impl Ends {
     /// What happened to a table that is not there at both ends: `created at 10`, `dropped at 12`. Of a commit that has
     /// expired, not even the number is certain.
     pub(super) fn fate(&self, transaction: &Transaction<'_>) -> Result<Option<String>, LakeError> {
-        let (what, snapshot) = match (&self.old, &self.new) {
-            (None, Some(_)) => ("created", "min(begin_snapshot)"),
-            (Some(_), None) => ("dropped", "max(end_snapshot)"),
+        // A table may be older than its name, where the first commits have expired: its columns tell.
+        let (what, snapshot, table) = match (&self.old, &self.new) {
+            (None, Some(_)) => ("created", "min(begin_snapshot)", "ducklake_column"),
+            (Some(_), None) => ("dropped", "max(end_snapshot)", "ducklake_table"),
             _ => return Ok(None),
         };
         let metadata = transaction.metadata();
-        let sql = format!("SELECT {snapshot}::BIGINT FROM {metadata}.ducklake_table WHERE table_id = {}", self.id);
+        let sql = format!("SELECT {snapshot}::BIGINT FROM {metadata}.{table} WHERE table_id = {}", self.id);
         match transaction.query_value(&sql)?.optional(Value::as_u64)?.map(SnapshotId) {
             Some(at) if transaction.snapshot_exists(at)? => Ok(Some(format!("{what} at {at}"))),
             _ => Ok(Some(what.to_owned())),
@@ -225,5 +226,26 @@ pub(super) fn unknown(
     }
     names.sort();
     names.dedup();
-    Ok(InspectError::UnknownTable { table: table.clone(), span, near: near(&table.to_string(), names) })
+    let lived = span.map_or_else(|| Ok(Vec::new()), |_| lifetimes(transaction, table))?;
+    Ok(InspectError::UnknownTable { table: table.clone(), span, lived, near: near(&table.to_string(), names) })
+}
+
+/// From which snapshot to which there was a table of that name; to none, if there is one.
+fn lifetimes(
+    transaction: &Transaction<'_>,
+    table: &ViewName,
+) -> Result<Vec<(SnapshotId, Option<SnapshotId>)>, LakeError> {
+    let metadata = transaction.metadata();
+    let rows = transaction.query(&format!(
+        "SELECT t.begin_snapshot::BIGINT, (t.end_snapshot - 1)::BIGINT FROM {metadata}.ducklake_table t \
+         JOIN {metadata}.ducklake_schema s USING (schema_id) \
+         WHERE lower(s.schema_name) = lower({}) AND lower(t.table_name) = lower({}) ORDER BY 1",
+        literal(&table.schema),
+        literal(&table.name)
+    ))?;
+    let lifetime = |row: &Vec<Value>| match row.as_slice() {
+        [begin, end] => Ok((SnapshotId(begin.as_u64()?), end.optional(Value::as_u64)?.map(SnapshotId))),
+        other => Err(LakeError::NotOneRow { found: other.len() }),
+    };
+    rows.rows.iter().map(lifetime).collect()
 }

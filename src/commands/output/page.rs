@@ -28,6 +28,14 @@ impl Page {
         self.width
     }
 
+    /// How much of a line a table leaves to its last column, of which `rows` have nothing yet.
+    pub(in crate::commands) fn room(&self, header: &[&str], rows: &[Vec<String>]) -> usize {
+        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column)).map(|cell| cell.chars().count());
+        let widest = |column: usize| cells(column).fold(header[column].chars().count(), usize::max) + GAP;
+        self.width.saturating_sub((0..columns).map(widest).sum())
+    }
+
     /// What was written.
     pub(in crate::commands) fn as_str(&self) -> &str {
         &self.text
