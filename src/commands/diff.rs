@@ -92,8 +92,7 @@ impl Diff {
             return self.rows(session, &lake, &range, tables);
         }
         if self.face.files {
-            let ((from, to), mut found) =
-                files::of_range(&lake, &range, &tables).map_err(|error| error.about(&lake))?;
+            let ((from, to), mut found) = files::of_range(&lake, &range, &tables)?;
             if self.check {
                 files::check(&lake, &mut found, &|| session.interrupts.signal().is_some())?;
             }
@@ -102,10 +101,10 @@ impl Diff {
             session.output.answer_rows(&lake, &FileList { from, to, files: found })?;
             return Ok(if wrong { Exit::Difference } else { Exit::Done });
         } else if self.face.impact {
-            let ((from, to), views) = impact(&lake, &range, &tables).map_err(|error| error.about(&lake))?;
+            let ((from, to), views) = impact(&lake, &range, &tables)?;
             session.output.answer_rows(&lake, &Impacts { from, to, views })?;
         } else {
-            let changes = diff(&lake, &range, &tables).map_err(|error| error.about(&lake))?;
+            let changes = diff(&lake, &range, &tables)?;
             session.output.answer_rows(&lake, &Stat { changes })?;
         }
         Ok(Exit::Done)
@@ -128,7 +127,7 @@ impl Diff {
                 .hint(format!("name one table: diff {} TABLE --rows; or take --format json", self.range)));
         }
         let options = RowOptions { tables, columns: self.columns.clone(), condition: self.condition.clone(), limit };
-        let ((from, to), mut found) = stage_rows(lake, range, &options).map_err(|error| error.about(lake))?;
+        let ((from, to), mut found) = stage_rows(lake, range, &options)?;
         let none = found.iter().all(|table| table.rows == 0).then(|| self.no_rows((from, to), &found));
         found.retain(|table| table.rows > 0 || !options.tables.is_empty());
         match output.format {

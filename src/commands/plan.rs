@@ -54,7 +54,7 @@ impl Plan {
             return Err(Failure::usage(format!("the window ends with snapshot {to}, before its begin {from}"))
                 .hint("give the older snapshot as --from"));
         }
-        let explanation = explain(&lake, &name, span).map_err(|error| error.about(&lake, &name))?;
+        let explanation = explain(&lake, &name, span).map_err(|error| error.about(&name))?;
         session.output.answer(&Explained {
             explanation: &explanation,
             sql: self.sql,

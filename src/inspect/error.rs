@@ -1,7 +1,7 @@
 //! What can go wrong with a question about the lake.
 
 use super::revision::RevisionError;
-use crate::lake::{Lake, LakeError, SnapshotId};
+use crate::lake::{LakeError, SnapshotId};
 use crate::sync::SyncError;
 use crate::view::{ViewError, ViewName};
 
@@ -86,16 +86,6 @@ fn there(lived: &[(SnapshotId, Option<SnapshotId>)]) -> String {
 }
 
 impl InspectError {
-    /// The same error with the table named whose file it is about.
-    pub(crate) fn about(mut self, lake: &Lake) -> InspectError {
-        if let InspectError::Lake(error) = &mut self
-            && let Err(error) = error.name_table(lake)
-        {
-            tracing::debug!(%error, "the table of a file is not known");
-        }
-        self
-    }
-
     /// What the user can do next.
     pub fn hint(&self) -> Option<String> {
         match self {

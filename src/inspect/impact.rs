@@ -93,7 +93,7 @@ pub fn impact(
             if !matches!(error, SyncError::SourceNotYet { .. }) {
                 told.impact.condition = "broken";
             }
-            told.impact.fails(&error.about(lake, &view.name));
+            told.impact.fails(&error.about(&view.name));
             transaction = lake.begin()?;
         }
         found.push(told);

@@ -102,7 +102,7 @@ fn all_in_one(
             Err(error) if error.is_interruption() || error.is_disconnection() => return Err(error),
             Err(error) => {
                 transaction.rollback()?;
-                return Ok(Some(error.about(lake, &view.name)));
+                return Ok(Some(error.about(&view.name)));
             }
         }
     }

@@ -107,7 +107,7 @@ pub fn verify_sample(
     Ok(wanted
         .map(|view| {
             verify_view(lake, view, samples, percent).unwrap_or_else(|error| {
-                let error = error.about(lake, &view.name);
+                let error = error.about(&view.name);
                 Verification {
                     hint: error.hint(),
                     error: Some(error.to_string()),

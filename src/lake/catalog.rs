@@ -157,8 +157,8 @@ impl Lake {
     }
 
     /// The table that a file of the lake belongs to, as `schema.table`, under its last name.
-    pub(crate) fn table_of_file(&self, path: &str) -> Result<Option<String>, LakeError> {
-        let (metadata, whole) = (self.metadata(), self.whole_path()?);
+    pub(super) fn table_of_file(&self, path: &str) -> Option<String> {
+        let (metadata, whole) = (self.metadata(), self.whole_path().ok()?);
         let of = |files: &str| {
             format!(
                 "SELECT s.schema_name || '.' || t.table_name AS name, t.begin_snapshot FROM {metadata}.{files} f \
@@ -168,7 +168,7 @@ impl Lake {
             )
         };
         let sql = format!("{} UNION {} ORDER BY 2 DESC, 1", of("ducklake_data_file"), of("ducklake_delete_file"));
-        self.query(&sql)?.rows.first().and_then(|row| row.first()).map(text_of).transpose()
+        self.text_aside(&sql)
     }
 
     /// The whole path of a file `f` of a table `t` in a schema `s`, rows of the metadata, as an expression.

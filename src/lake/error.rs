@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Lake, SnapshotId, redact::Redactor};
+use super::{SnapshotId, redact::Redactor};
 
 /// What can go wrong with a lake. No message holds a credential.
 #[derive(Debug, thiserror::Error)]
@@ -338,12 +338,12 @@ impl LakeError {
         Some(hint.to_owned())
     }
 
-    /// Looks up the table of the file that this error is about, if it is about one.
-    pub(crate) fn name_table(&mut self, lake: &Lake) -> Result<(), LakeError> {
-        if let Self::VanishedFile { file, table } | Self::DamagedFile { file, table, .. } = self {
-            *table = lake.table_of_file(file)?;
+    /// The same error with the table of the file that it is about, if it is about one.
+    pub(super) fn of_table(mut self, table_of_file: impl Fn(&str) -> Option<String>) -> Self {
+        if let Self::VanishedFile { file, table } | Self::DamagedFile { file, table, .. } = &mut self {
+            *table = table_of_file(file);
         }
-        Ok(())
+        self
     }
 
     /// Whether DuckDB refused a statement because a table or column that it names is not there, or not as expected.

@@ -377,12 +377,15 @@ impl Lake {
                 let column = self.column_of_type(&data_type);
                 LakeError::UnknownType { data_type, column }
             }
-            (Some(attached), error) => error.named_below(&attached.data_path).without_folder(&attached.data_path),
+            (Some(attached), error) => error
+                .named_below(&attached.data_path)
+                .without_folder(&attached.data_path)
+                .of_table(|file| self.table_of_file(file)),
             (None, error) => error,
         }
     }
 
-    /// A column that has a type, as `schema.table.column`. It is about an error already: another one says nothing more.
+    /// A column that has a type, as `schema.table.column`.
     fn column_of_type(&self, data_type: &str) -> Option<String> {
         let metadata = self.metadata();
         let sql = format!(
@@ -392,7 +395,12 @@ impl Lake {
              ORDER BY 1 LIMIT 1",
             literal(data_type)
         );
-        let mut statement = self.side.prepare(&sql).ok()?;
+        self.text_aside(&sql)
+    }
+
+    /// The text that a query gives, asked beside an error that it is about: another error would say nothing more.
+    pub(super) fn text_aside(&self, sql: &str) -> Option<String> {
+        let mut statement = self.side.prepare(sql).ok()?;
         statement.query_row([], |row| row.get(0)).ok()
     }
 }

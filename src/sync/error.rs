@@ -1,7 +1,7 @@
 //! What can go wrong with a refresh.
 
 use super::damage::Damage;
-use crate::lake::{Lake, LakeError, SnapshotId};
+use crate::lake::{LakeError, SnapshotId};
 use crate::view::{ViewError, ViewName};
 
 /// What can go wrong with a sync.
@@ -176,18 +176,15 @@ impl SyncError {
         }
     }
 
-    /// The same with the view that it is about and, where a file is at fault, with that file's table.
-    pub(crate) fn about(self, lake: &Lake, view: &ViewName) -> SyncError {
+    /// The same with the view that it is about.
+    pub(crate) fn about(self, view: &ViewName) -> SyncError {
         match self {
-            SyncError::Lake(mut source)
+            SyncError::Lake(source)
                 if !matches!(
                     source,
                     LakeError::Interrupted | LakeError::Disconnected { .. } | LakeError::UnknownType { .. }
                 ) =>
             {
-                if let Err(error) = source.name_table(lake) {
-                    tracing::debug!(%error, "the table of a file is not known");
-                }
                 SyncError::Statement { view: view.clone(), source: Box::new(source) }
             }
             error => error,

@@ -232,7 +232,7 @@ impl Run<'_> {
                 Ok(report)
             }
             Err(error) if error.is_disconnection() => Err(error),
-            Err(error) => Ok(self.failure(view, &error.about(self.lake, &view.name), started)),
+            Err(error) => Ok(self.failure(view, &error.about(&view.name), started)),
         }
     }
 

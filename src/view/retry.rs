@@ -25,7 +25,7 @@ pub(crate) fn retrying<T, E>(
 }
 
 /// Runs `work`, and once more if a file was missing and snapshots have come or gone meanwhile: then maintenance may have
-/// replaced the file. A file that is missing for any other reason stays so, and no waiting helps; its table is named.
+/// replaced the file. A file that is missing for any other reason stays so, and no waiting helps.
 /// `vanished` finds the lake's error in that of the work.
 pub(crate) fn with_fresh_files<T, E: From<LakeError>>(
     lake: &Lake,
@@ -39,11 +39,6 @@ pub(crate) fn with_fresh_files<T, E: From<LakeError>>(
         && lake.snapshot_mark()? != before
     {
         outcome = work();
-    }
-    if let Err(error) = &mut outcome
-        && let Some(error) = vanished(error)
-    {
-        error.name_table(lake)?;
     }
     outcome
 }
