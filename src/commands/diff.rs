@@ -215,7 +215,7 @@ impl Answer for Stat {
         if !rows.is_empty() {
             let header = ["table", "inserted", "deleted", "updated", "rows now", "files", ""];
             // The bars take what is left of the line.
-            let room = page.room(&header, &rows).clamp(SHORTEST_BAR, LONGEST_BAR);
+            let room = page.room(&header[..header.len() - 1], &rows).saturating_sub(1).clamp(SHORTEST_BAR, LONGEST_BAR);
             for (row, table) in rows.iter_mut().zip(tables) {
                 row.push(bar(table, tables, room as u64));
             }

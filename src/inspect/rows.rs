@@ -61,7 +61,7 @@ pub fn stage_rows(
             options.condition.is_some() || is_chosen(&options.columns, &column.name)
         };
         let Some(staged) = ends.stage(&transaction, touched.span, &temporary, &chosen)? else { continue };
-        let mut shown = table(&transaction, &last.name(), &staged, options, &temporary)?;
+        let mut shown = table(&transaction, last, &staged, options, &temporary)?;
         if shown.changed > 0 || !options.tables.is_empty() {
             shown.fate = ends.fate(&transaction)?;
             tables.push(shown);
@@ -95,7 +95,7 @@ fn check_columns(
 
 fn table(
     transaction: &Transaction<'_>,
-    name: &str,
+    end: &End,
     staged: &Staged,
     options: &RowOptions,
     temporary: &Temporary,
@@ -107,9 +107,10 @@ fn table(
     let mut list = vec![
         format!(
             "CASE WHEN {is_updated} THEN CASE WHEN {WEIGHT} < 0 THEN 'update_preimage' ELSE 'update_postimage' END \
-             WHEN {WEIGHT} < 0 THEN 'delete' ELSE 'insert' END AS _change"
+             WHEN {WEIGHT} < 0 THEN 'delete' ELSE 'insert' END AS {}",
+            identifier(&end.own_name("_change"))
         ),
-        format!("abs({WEIGHT}) AS _copies"),
+        format!("abs({WEIGHT}) AS {}", identifier(&end.own_name("_copies"))),
         row_id.clone(),
     ];
     list.extend(columns.iter().map(|column| identifier(column)));
@@ -129,7 +130,7 @@ fn table(
             let message = error.to_string().lines().next().unwrap_or_default().to_owned();
             let column = message.strip_prefix("Referenced column \"").and_then(|rest| rest.split('"').next());
             let near = column.map_or_else(Vec::new, |column| near(column, staged.columns.iter().cloned()));
-            InspectError::Condition { table: name.to_owned(), message, near }
+            InspectError::Condition { table: end.name(), message, near }
         }
         None => InspectError::Lake(error),
     };
@@ -140,7 +141,7 @@ fn table(
     transaction
         .execute(&format!("CREATE OR REPLACE TEMP TABLE {} AS {select} ORDER BY {order}{limit}", identifier(&into)))?;
     transaction.execute(&format!("DROP TABLE IF EXISTS {source}"))?;
-    Ok(RowTable { table: name.to_owned(), fate: None, staged: into, columns, rows, changed })
+    Ok(RowTable { table: end.name(), fate: None, staged: into, columns, rows, changed })
 }
 
 /// The columns as the tail of an ORDER BY: by their texts, for DuckDB 1.5.5 gives back the key that it sorted by, in which

@@ -30,6 +30,15 @@ impl End {
         format!("{}.{}", self.identity.schema, self.identity.name)
     }
 
+    /// A name for a column of ours beside the user's.
+    pub(super) fn own_name(&self, name: &str) -> String {
+        let mut name = name.to_owned();
+        while self.columns.iter().any(|column| column.name.eq_ignore_ascii_case(&name)) {
+            name.insert(0, '_');
+        }
+        name
+    }
+
     /// Is it one of the program's own tables, beside the views?
     pub(super) fn is_of_registry(&self) -> bool {
         self.identity.schema.eq_ignore_ascii_case(registry::SCHEMA)
@@ -111,14 +120,7 @@ impl Ends {
         wanted: &dyn Fn(&TableColumn) -> bool,
     ) -> Result<Option<Staged>, LakeError> {
         let Some(last) = self.last() else { return Ok(None) };
-        let own_name = |name: &str| {
-            let mut name = name.to_owned();
-            while last.columns.iter().any(|column| column.name.eq_ignore_ascii_case(&name)) {
-                name.insert(0, '_');
-            }
-            name
-        };
-        let (row_id, is_updated) = (own_name(ROW_ID_NAME), own_name(UPDATED_NAME));
+        let (row_id, is_updated) = (last.own_name(ROW_ID_NAME), last.own_name(UPDATED_NAME));
         let wanted: Vec<&TableColumn> = last.columns.iter().filter(|column| wanted(column)).collect();
         let mut columns: Vec<(ColumnId, String)> =
             wanted.iter().map(|column| (column.id, column.name.clone())).collect();

@@ -218,6 +218,29 @@ fn numbers_and_nulls_are_lossless() {
     assert!(text.contains(",,1e+300,,\n"), "{text}");
 }
 
+/// Catches: a column of the user's under another name, because one of ours has its own.
+#[test]
+fn columns_that_are_called_as_ours_are() {
+    let shop = Shop::empty(Catalog::DuckDb);
+    shop.sql("CREATE TABLE t (_change INTEGER, _COPIES INTEGER, _row_id INTEGER);\nINSERT INTO t VALUES (1, 2, 3)");
+    let output = shop.succeed(&["diff", "1..", "t", "--rows", "--format", "csv"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("__change,__copies,__row_id,_change,_COPIES,_row_id\ninsert,1,0,1,2,3\n"), "{text}");
+}
+
+/// Catches: lines wider than 80 columns.
+#[test]
+fn rows_of_many_columns_stay_readable() {
+    let shop = Shop::empty(Catalog::DuckDb);
+    let columns: Vec<String> = (0..12).map(|column| format!("'a value {column}' AS column_{column}")).collect();
+    shop.sql(&format!("CREATE TABLE t AS SELECT {}", columns.join(", ")));
+    shop.sql("UPDATE t SET column_3 = repeat('wide ', 50), column_4 = '東京' || repeat('都', 60)");
+    let shown = asked(&shop, &["diff", "1..", "t", "--rows"]);
+    assert!(shown.contains("\n-  column_3   a value 3\n+  column_3   'wide wide"), "{shown}");
+    assert!(shown.contains("\n   column_11  a value 11\n"), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+}
+
 #[test]
 fn a_reader_that_goes_away_in_the_middle_is_no_error() {
     let shop = Shop::empty(Catalog::DuckDb);

@@ -21,6 +21,16 @@ impl ChangedRow {
         let sign = if matches!(change, "delete" | "update_preimage") { '-' } else { '+' };
         ChangedRow { sign, is_second: change == "update_postimage", copies: copies.to_owned(), values }
     }
+
+    /// Its sign, and how many copies there are, if more than one.
+    fn mark(&self) -> String {
+        if self.copies == "1" { self.sign.to_string() } else { format!("{}{}", self.sign, self.copies) }
+    }
+
+    fn style(&self) -> Style {
+        let color = if self.sign == '-' { AnsiColor::Red } else { AnsiColor::Green };
+        Style::new().fg_color(Some(color.into()))
+    }
 }
 
 /// Stands after a value that differs from the one above.
@@ -30,16 +40,19 @@ const NARROWEST: usize = 8;
 const GAP: &str = "  ";
 
 impl Page {
-    /// Rows below a header, each in one line: values that are too wide are cut.
+    /// Rows below a header, each in one line: values that are too wide are cut. Where there are too many columns for that,
+    /// each value has a line.
     pub(in crate::commands) fn changed_rows(&mut self, header: &[String], rows: &[ChangedRow]) {
+        if self.is_too_wide(header, rows) {
+            return self.changed_values(header, rows);
+        }
         let mut previous: Option<&ChangedRow> = None;
         let mut lines: Vec<(Style, Vec<String>)> = Vec::new();
         for row in rows {
             let above = previous.filter(|_| row.is_second);
             let differs =
                 |position: usize| above.is_some_and(|above| above.values.get(position) != row.values.get(position));
-            let mut cells =
-                vec![if row.copies == "1" { row.sign.to_string() } else { format!("{}{}", row.sign, row.copies) }];
+            let mut cells = vec![row.mark()];
             for (position, value) in row.values.iter().enumerate() {
                 let mut text = cell(value.as_deref());
                 if differs(position) {
@@ -47,13 +60,56 @@ impl Page {
                 }
                 cells.push(text);
             }
-            let color = if row.sign == '-' { AnsiColor::Red } else { AnsiColor::Green };
-            lines.push((Style::new().fg_color(Some(color.into())), cells));
+            lines.push((row.style(), cells));
             previous = Some(row);
         }
         let head: Vec<String> = std::iter::once(String::new()).chain(header.iter().cloned()).collect();
         lines.insert(0, (Style::new().bold(), head));
         self.cut_lines(&lines);
+    }
+
+    /// Would a line be too wide with every value cut as far as it may be?
+    fn is_too_wide(&self, header: &[String], rows: &[ChangedRow]) -> bool {
+        let narrow = |column: usize| {
+            let cells = rows.iter().filter_map(|row| row.values.get(column));
+            let widest = cells.map(|value| length(&cell(value.as_deref()))).fold(length(&header[column]), usize::max);
+            GAP.len() + widest.min(NARROWEST)
+        };
+        // The sign stands in a column of its own.
+        1 + (0..header.len()).map(narrow).sum::<usize>() > self.width()
+    }
+
+    /// Rows with each value in a line of its own; of an update, what differs stands there twice.
+    fn changed_values(&mut self, header: &[String], rows: &[ChangedRow]) {
+        let names = header.iter().map(|name| length(name)).max().unwrap_or(0).min(self.width() / 3);
+        let signs = rows.iter().map(|row| length(&row.mark())).max().unwrap_or(1);
+        let mut position = 0;
+        while let Some(row) = rows.get(position) {
+            if position > 0 {
+                self.gap();
+            }
+            let second = rows.get(position + 1).filter(|second| second.is_second);
+            for (column, name) in header.iter().enumerate() {
+                let value = |row: &ChangedRow| row.values.get(column).cloned().flatten();
+                let room = self.width().saturating_sub(signs + names + 2 * GAP.len());
+                let mut line = |mark: &str, style: Style, row: &ChangedRow| {
+                    let text = cell(value(row).as_deref());
+                    let text = fit(&text, room.min(length(&text)));
+                    let line = format!("{}{GAP}{}{GAP}{text}", fit(mark, signs), fit(name, names));
+                    self.line(&format!("{style}{}{style:#}", line.trim_end()));
+                };
+                match second {
+                    Some(second) if value(second) == value(row) => line("", Style::new(), row),
+                    second => {
+                        line(&row.mark(), row.style(), row);
+                        if let Some(second) = second {
+                            line(&second.mark(), second.style(), second);
+                        }
+                    }
+                }
+            }
+            position += 1 + usize::from(second.is_some());
+        }
     }
 
     /// A table whose cells are values: each row in one line, and what is too wide is cut.
@@ -116,13 +172,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn many_columns_stand_below_each_other() {
+        let header: Vec<String> = (0..5).map(|column| format!("column_{column}")).collect();
+        let row = |change: &str, first: &str| {
+            let values = std::iter::once(first.to_owned()).chain((1..5).map(|value| format!("long value {value}")));
+            ChangedRow::new(change, "1", values.map(Some).collect())
+        };
+        let mut page = Page::new(40);
+        let rows = [row("delete", "a"), row("update_preimage", "b"), row("update_postimage", "c")];
+        page.changed_rows(&header, &rows);
+        let text = anstream::adapter::strip_str(page.as_str()).to_string();
+        assert!(text.starts_with("-  column_0  a\n-  column_1  long value 1\n"), "{text}");
+        assert!(text.contains("\n\n-  column_0  b\n+  column_0  c\n   column_1  long value 1\n"), "{text}");
+    }
+
+    #[test]
     fn wide_columns_give_way() {
         let row = ["+".to_owned(), "x".repeat(50), "short".to_owned()];
         assert_eq!(widths([row.as_slice()].into_iter(), 40), [1, 30, 5]);
         assert_eq!(fit("abcdefgh", 5), "abcd…");
         assert_eq!(fit("abcdefg*", 5), "abc…*");
         assert_eq!(fit("ab", 4), "ab  ");
-        // Signs that take two columns.
+        // Letters that take two columns.
         assert_eq!(fit("東京", 5), "東京 ");
         assert_eq!(fit("東京都庁", 6), "東京… ");
     }

@@ -1,7 +1,9 @@
 //! A page of text for people: lines, tables, notes.
 
 use anstyle::Style;
+
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width as ComfyWidth, presets};
+use unicode_width::UnicodeWidthStr;
 
 /// A page of text that is being written.
 pub(in crate::commands) struct Page {
@@ -28,12 +30,9 @@ impl Page {
         self.width
     }
 
-    /// How much of a line a table leaves to its last column, of which `rows` have nothing yet.
+    /// How much of a line a table leaves to one more column.
     pub(in crate::commands) fn room(&self, header: &[&str], rows: &[Vec<String>]) -> usize {
-        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-        let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column)).map(|cell| cell.chars().count());
-        let widest = |column: usize| cells(column).fold(header[column].chars().count(), usize::max) + GAP;
-        self.width.saturating_sub((0..columns).map(widest).sum())
+        self.width.saturating_sub(natural_width(header, rows))
     }
 
     /// What was written.
@@ -84,7 +83,10 @@ impl Page {
     /// A table; columns that hold only numbers stand to the right.
     pub(in crate::commands) fn table(&mut self, header: &[&str], rows: &[Vec<String>]) {
         let mut table = Table::new();
-        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        // What fits as it is is not to be broken.
+        let fits = natural_width(header, rows) <= self.width + GAP;
+        let arrangement = if fits { ContentArrangement::Disabled } else { ContentArrangement::Dynamic };
+        table.load_preset(presets::NOTHING).set_content_arrangement(arrangement);
         // The gap after the last column is cut off again.
         table.set_width(u16::try_from(self.width + GAP).unwrap_or(u16::MAX));
         table.set_header(header.iter().copied());
@@ -114,6 +116,12 @@ impl Page {
             self.line(&line);
         }
     }
+}
+
+/// How wide a table is if nothing in it is broken, with the gap after its last column.
+fn natural_width(header: &[&str], rows: &[Vec<String>]) -> usize {
+    let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column)).map(|cell| cell.width());
+    header.iter().enumerate().map(|(column, head)| cells(column).fold(head.width(), usize::max) + GAP).sum()
 }
 
 /// Stands where there is nothing to say.
@@ -214,6 +222,13 @@ mod tests {
         assert!(page.as_str().contains("mart.a_view_with_a_long_name"), "{}", page.as_str());
         assert_eq!(parted("mart.a_view_with_a_long_name (view)", 15), "mart.a_view_\nwith_a_long_\nname (view)");
         assert_eq!(seconds("2026-11-01T08:30:00.123456Z"), "2026-11-01 08:30:00");
+    }
+
+    #[test]
+    fn a_table_that_fits_is_not_broken() {
+        let mut page = Page::new(41);
+        page.table(&["table", "rows", ""], &[vec!["main.a_long_name (view)".into(), "5".into(), "+++++-----".into()]]);
+        assert!(page.as_str().ends_with("main.a_long_name (view)     5  +++++-----\n"), "{}", page.as_str());
     }
 
     #[test]
