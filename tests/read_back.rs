@@ -110,9 +110,9 @@ fn every_answer_is_read() {
         settings.add_filter(r"datetime\.datetime\((?:[^()]|\([^()]*\))*\)", "[moment]");
         settings.add_filter(r"'[^']*/ducklake-[0-9a-f-]{36}", "'[file]");
         settings.add_filter(r"30, \d+, 'ok'", "30, [bytes], 'ok'");
-        settings.add_filter(r"(?m)^(  \[\d+, \[moment\], .*, )\d+\]$", "$1[ms]]");
+        settings.add_filter(r"(?m)^(  \[\d+, \[moment\], .*, )\d+, None\]$", "$1[ms], None]");
         settings.add_filter(r"('ok', \d+, True, \d+, )\d+", "$1[ms]");
-        settings.add_filter(r"(, \d+, \d+, )\d+(, \[\], None, None\])", "$1[ms]$2");
+        settings.add_filter(r"(, \d+, \d+, )\d+(, \[\], None, None, None, None\])", "$1[ms]$2");
         settings.bind(|| insta::assert_snapshot!("answers", found));
     }
 }

@@ -391,9 +391,10 @@ fn fact_6_5_a_table_that_ducklake_reads_twice_is_named_and_not_taken_in() {
     late.commit().unwrap();
     let keys = world.integer("SELECT count(DISTINCT k) FROM t");
     assert!(world.integer("SELECT count(k) FROM t") > keys, "the issue is mended: the guard can go");
-    let corrupt = format!("table main.t is corrupt at snapshot {}: data file ", world.current());
+    let corrupt = || format!("table main.t is corrupt at snapshot {}: data file ", world.current());
     let held = world.rows("FROM once_filter");
     for options in [SyncOptions::default(), SyncOptions { full: true, ..SyncOptions::default() }] {
+        let corrupt = corrupt();
         let report = world.sync_with(&options).unwrap();
         for (stem, _) in VIEWS {
             let report = view_of(&report, &format!("once_{stem}"));
@@ -404,7 +405,7 @@ fn fact_6_5_a_table_that_ducklake_reads_twice_is_named_and_not_taken_in() {
     }
     assert_eq!(world.rows("FROM once_filter"), held);
     let error = world.try_create("more", "SELECT k FROM t").unwrap_err();
-    assert!(error.to_string().contains(&corrupt), "{error}");
+    assert!(error.to_string().contains(&corrupt()), "{error}");
     // Filled anew, the table is as good as any.
     world.run("CREATE OR REPLACE TABLE t AS SELECT DISTINCT k, v FROM t");
     sync(&world, "often");

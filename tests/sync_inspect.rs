@@ -73,6 +73,70 @@ fn a_plan_can_be_asked_for_any_window() {
     assert_eq!(error.hint().unwrap(), "the views are main.v");
 }
 
+/// Catches: an error that makes other views behind, takes the place of the refresh before it, or hides what others write.
+#[test]
+fn an_error_that_is_kept_changes_nothing_else() {
+    let world = World::new("CREATE TABLE t (n VARCHAR);\nINSERT INTO t VALUES ('1');\nCREATE TABLE u AS SELECT 1 AS a");
+    world.create("parsed", "SELECT n::INTEGER AS n FROM t");
+    world.create("above", "SELECT n + 1 AS m FROM parsed");
+    world.create("other", "SELECT a FROM u");
+    world.run("INSERT INTO t VALUES ('two')");
+    let before = world.current();
+    let report = world.sync_with(&SyncOptions::default()).unwrap();
+    assert_eq!(report.views.iter().filter(|view| view.error.is_some()).count(), 2, "{report:?}");
+    assert_eq!(world.current(), before + 1);
+    for found in status(&world.lake, &[]).unwrap() {
+        assert_eq!(found.stale, found.view != "main.other", "{found:?}");
+        assert_eq!(found.lag_snapshots, u64::from(found.stale), "{found:?}");
+        assert_eq!(found.last_refresh.unwrap().strategy, "full");
+        assert_eq!(found.last_error.is_some(), found.view == "main.parsed");
+    }
+    // A write of somebody else between the error and the next sync is still found.
+    world.run("DELETE FROM t WHERE n = 'two';\nINSERT INTO parsed VALUES (99)");
+    let report = world.sync_with(&SyncOptions::default()).unwrap();
+    assert!(world::view_of(&report, "parsed").error.unwrap().contains("someone else wrote to its table"));
+    let repair = SyncOptions { repair: true, ..SyncOptions::default() };
+    world.sync_with(&repair).unwrap();
+    let found = status(&world.lake, &[]).unwrap();
+    assert!(found.iter().all(|view| view.last_error.is_none() && !view.stale), "{found:?}");
+}
+
+/// Catches: a table that every sync reads again although what changed in it is nothing for the view.
+#[test]
+fn a_long_window_without_anything_for_the_view_is_taken_in() {
+    let world = World::new("CREATE TABLE t (a INTEGER, b INTEGER);\nINSERT INTO t SELECT i, 0 FROM range(20) r(i)");
+    world.create("v", "SELECT a FROM t");
+    world.create("w", "SELECT a + 1 AS b FROM v");
+    let stands = || status(&world.lake, &[]).unwrap()[0].snapshot.unwrap().0;
+    let created = stands();
+    world.run("UPDATE t SET b = 1 WHERE a < 3");
+    let before = world.current();
+    assert_eq!(world.sync_view("v").strategy, Some(Method::Noop));
+    assert_eq!((world.current(), stands()), (before, created), "no snapshot for a short window");
+    for i in 0..100 {
+        world.run(&format!("UPDATE t SET b = {i} WHERE a = 4"));
+    }
+    let before = world.current();
+    let report = world.sync_view("v");
+    assert_eq!((report.strategy, report.rows_inserted), (Some(Method::Noop), 0), "{report:?}");
+    assert_eq!((world.current(), stands()), (before + 1, before));
+    world.sync();
+    assert_eq!(world.current(), before + 1);
+    // A single commit that rewrites much is not read twice either.
+    world.run("INSERT INTO t SELECT i, 0 FROM range(100, 200000) r(i)");
+    world.sync();
+    world.run("UPDATE t SET b = 2");
+    let before = world.current();
+    assert_eq!(world.sync_view("v").strategy, Some(Method::Noop));
+    assert_eq!((world.current(), stands()), (before + 1, before));
+    world.sync();
+    assert_eq!(world.current(), before + 1);
+    world.run("INSERT INTO t VALUES (-1, 0)");
+    assert_eq!(world.sync_view("v").strategy, Some(Method::Incremental));
+    world.assert_holds("v", "SELECT a FROM t");
+    world.assert_holds("w", "SELECT a + 1 AS b FROM t");
+}
+
 #[test]
 fn a_status_tells_how_far_behind_a_view_is() {
     let world = world();

@@ -195,6 +195,17 @@ impl CreateAnswer {
     }
 }
 
+impl CreateAnswer {
+    /// What is not as one may expect of a view.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let obstacle = self.obstacle.as_ref().map(|obstacle| format!("{RECOMPUTED}. {obstacle}"));
+        obstacle.into_iter().chain(self.notes.iter().cloned()).collect()
+    }
+}
+
+/// How a view without a delta is maintained.
+const RECOMPUTED: &str = "recomputed, and the difference written";
+
 impl Answer for CreateAnswer {
     fn page(&self, page: &mut Page) {
         let CreateAnswer { view, outcome, snapshot, rows, .. } = self;
@@ -208,7 +219,7 @@ impl Answer for CreateAnswer {
                 format!("maintained from changes: up to {} terms, none for unchanged tables", self.terms)
             }
             ("full", _) => "recomputed after changes, and all rows replaced, as asked for".to_owned(),
-            (_, Some(obstacle)) => format!("recomputed, and the difference written. {obstacle}"),
+            (_, Some(obstacle)) => format!("{RECOMPUTED}. {obstacle}"),
             (_, None) => "recomputed after changes, and the difference written, as asked for".to_owned(),
         };
         page.paragraph("  ", "  ", &maintenance);

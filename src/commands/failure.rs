@@ -90,6 +90,12 @@ impl Failure {
     }
 }
 
+/// The first line of a message, where it is said beside it which view it is about.
+pub(super) fn brief<'a>(message: &'a str, view: &str) -> &'a str {
+    let line = message.lines().next().unwrap_or_default();
+    line.strip_prefix(&format!("view {view}: ")).unwrap_or(line)
+}
+
 /// A message without the long tail of a list: DuckDB names every overload of a function.
 fn shortened(message: &str) -> String {
     const LINES: usize = 5;

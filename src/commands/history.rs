@@ -3,9 +3,10 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, brief};
 use super::global::Session;
 use super::output::{Answer, NONE, Page, Records, seconds};
+use crate::inspect::history::PastWindow;
 use crate::inspect::{PastRefresh, history};
 use crate::lake::Access;
 use crate::view::ViewName;
@@ -16,7 +17,7 @@ Examples:
   ducklake-ivm history mart.sales -n 1000 --format csv
 
 The last lines are the commands that show, row by row, what the newest refresh changed and why. Refreshes that had \
-nothing to do write nothing, and are not here. The history goes by the name: that of a view which was dropped or \
+nothing to do mostly write nothing, and are not here; of errors that repeat themselves only the first is. The history goes by the name: that of a view which was dropped or \
 replaced stays, and one that takes its name goes on with it.";
 
 /// Show past refreshes of a view, newest first: what they took in, how, and how long it took
@@ -56,18 +57,19 @@ impl Answer for HistoryAnswer {
         }
         let rows: Vec<Vec<String>> = self.refreshes.iter().map(row).collect();
         page.table(&["commit", "when (UTC)", "strategy", "terms", "read", "written", "time"], &rows);
-        let told = self.refreshes.iter().filter(|refresh| !remarks(refresh).is_empty());
+        let told = self.refreshes.iter().filter(|refresh| !remarks(refresh, &self.view).is_empty());
         for (position, refresh) in told.enumerate() {
             if position == 0 {
                 page.gap();
             }
-            page.paragraph(&format!("{}: ", refresh.committed), "  ", &remarks(refresh));
+            page.paragraph(&format!("{}: ", refresh.committed), "  ", &remarks(refresh, &self.view));
         }
         let wrote = |refresh: &&PastRefresh| refresh.rows_inserted + refresh.rows_deleted > 0;
-        if let Some(last) = self.refreshes.iter().find(wrote) {
+        let commands = self.refreshes.iter().find(wrote).map(|last| (last.committed, commands(&self.view, last)));
+        if let Some((commit, commands)) = commands.filter(|(_, commands)| !commands.is_empty()) {
             page.gap();
-            page.line(&format!("rows that commit {} changed, and the changes that it took in:", last.committed));
-            for command in commands(&self.view, last) {
+            page.line(&format!("what commit {commit} changed, and the changes that it took in, row by row:"));
+            for command in commands {
                 page.line(&format!("  {command}"));
             }
         }
@@ -86,6 +88,7 @@ impl Answer for HistoryAnswer {
             ("rows_inserted", "BIGINT"),
             ("rows_deleted", "BIGINT"),
             ("elapsed_ms", "BIGINT"),
+            ("error", "VARCHAR"),
         ];
         Records::new(&columns, &self.refreshes).map(Some)
     }
@@ -96,7 +99,13 @@ fn row(refresh: &PastRefresh) -> Vec<String> {
         "incremental" => format!("{} of {}", refresh.terms_run, refresh.terms_total),
         _ => NONE.to_owned(),
     };
+    // Where the query was run, no changes were read, unless that was found out to be dearer only then.
+    let read = match (refresh.strategy.as_str(), refresh.rows_read) {
+        ("incremental" | "noop", read) | (_, read @ 1..) => read.to_string(),
+        _ => NONE.to_owned(),
+    };
     let written = match (refresh.rows_inserted, refresh.rows_deleted) {
+        _ if refresh.error.is_some() => NONE.to_owned(),
         (0, 0) => "0".to_owned(),
         (inserted, 0) => format!("+{inserted}"),
         (0, deleted) => format!("-{deleted}"),
@@ -107,7 +116,7 @@ fn row(refresh: &PastRefresh) -> Vec<String> {
         seconds(&refresh.at),
         refresh.strategy.clone(),
         terms,
-        refresh.rows_read.to_string(),
+        read,
         written,
         format!("{} ms", refresh.elapsed_ms),
     ]
@@ -115,9 +124,13 @@ fn row(refresh: &PastRefresh) -> Vec<String> {
 
 /// The commands that show a refresh of `view` row by row: what it wrote, and what it took in.
 fn commands(view: &str, refresh: &PastRefresh) -> Vec<String> {
-    let mut commands = vec![format!("ducklake-ivm diff {}^! {} --rows", refresh.committed, argument(view))];
+    let mut commands = Vec::new();
+    if refresh.is_visible {
+        commands.push(format!("ducklake-ivm diff {}^! {} --rows", refresh.committed, argument(view)));
+    }
     let mut ranges: Vec<((u64, u64), Vec<String>)> = Vec::new();
-    for source in refresh.sources.iter().filter(|source| source.changed && source.from < source.to) {
+    let shown = |source: &&PastWindow| source.changed && source.is_visible && source.from < source.to;
+    for source in refresh.sources.iter().filter(shown) {
         let (range, table) = ((source.from, source.to), argument(&source.table));
         match ranges.iter_mut().find(|(known, _)| *known == range) {
             Some((_, tables)) => tables.push(table),
@@ -143,10 +156,11 @@ fn argument(name: &str) -> String {
 }
 
 /// What a line of the table has no room for.
-fn remarks(refresh: &PastRefresh) -> String {
+fn remarks(refresh: &PastRefresh, view: &str) -> String {
     let changed = refresh.sources.iter().filter(|source| source.changed && source.from < source.to);
     let changed: Vec<String> =
         changed.map(|source| format!("{} ({}..{}]", source.table, source.from, source.to)).collect();
     let read = (!changed.is_empty()).then(|| changed.join(", "));
-    read.into_iter().chain(refresh.reason.clone()).collect::<Vec<_>>().join("; ")
+    let error = refresh.error.as_deref().map(|error| brief(error, view).to_owned());
+    read.into_iter().chain(refresh.reason.clone()).chain(error).collect::<Vec<_>>().join("; ")
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, brief};
 use super::global::Session;
 use super::output::{Answer, NONE, Page, Records, seconds};
 use super::{duration, names};
@@ -18,7 +18,8 @@ Examples:
   ducklake-ivm status --check --max-lag 10m    # for monitors: exit code 4 if a view is older
   ducklake-ivm status mart.sales --format json
 
-A view is behind if one of its tables changed since its last refresh; other commits to the lake do not count.";
+A view is behind if one of its tables changed since its last refresh; other commits to the lake do not count. The error \
+of a refresh that failed is kept until one succeeds.";
 
 /// Show how far each view has come, and how far behind its tables it is
 #[derive(Args)]
@@ -80,6 +81,8 @@ impl Answer for StatusAnswer {
             ("notes", serde_json::json!(["VARCHAR"])),
             ("error", "VARCHAR".into()),
             ("hint", "VARCHAR".into()),
+            ("last_error_at", "TIMESTAMPTZ".into()),
+            ("last_error_message", "VARCHAR".into()),
         ];
         Records::of(columns.to_vec(), &self.views).map(Some)
     }
@@ -96,6 +99,16 @@ impl Answer for StatusAnswer {
             page.paragraph("", "  ", view.error.as_deref().unwrap_or_default());
             if let Some(hint) = &view.hint {
                 page.paragraph("  what to do: ", "  ", hint);
+            }
+        }
+        for view in &self.views {
+            let Some(last) = &view.last_error else { continue };
+            page.gap();
+            let since = format!("{}: refreshes fail since {} (UTC)", view.view, seconds(&last.at));
+            if view.error.as_ref() == Some(&last.message) {
+                page.line(&since);
+            } else {
+                page.paragraph(&format!("{since}: "), "  ", brief(&last.message, &view.view));
             }
         }
         for (view, note) in self.views.iter().flat_map(|view| view.notes.iter().map(move |note| (view, note))) {

@@ -224,7 +224,13 @@ fn remarks(view: &ViewReport) -> Option<String> {
         .collect();
     let mut remarks: Vec<String> = view.repaired.iter().map(|damage| format!("rebuilt because {damage}")).collect();
     if !changed.is_empty() {
-        remarks.push(format!("read changes of {}", changed.join(", ")));
+        // A query that is run reads the tables as they are; sometimes that it is run is found out from the changes only.
+        let is_read = matches!(view.strategy, Some(Method::Incremental | Method::Noop)) || view.rows_read > 0;
+        remarks.push(format!(
+            "{} {}",
+            if is_read { "read changes of" } else { "ran the SELECT after changes of" },
+            changed.join(", ")
+        ));
     }
     // That it was a repair is said by what was found.
     remarks.extend(view.reason.clone().filter(|_| view.repaired.is_empty()));

@@ -1,7 +1,7 @@
 //! What computing a relation costs, so that a delta can be weighed against the query that it stands for.
 //!
-//! - Unit: one row passed over in a scan. A row that is joined, grouped, sorted into partitions or compared costs
-//!   [`JOINED`] of them.
+//! - Cost unit: what it takes to pass over one row in a scan. A row that is joined, grouped, sorted into partitions or
+//!   compared costs [`JOINED`] of them.
 //! - What decides: whether an operator works on a table as a whole or on the little that a change meets. A relation is
 //!   *reduced* if it is a change, a staged step, or joined with one; an operator over a reduced relation works on few
 //!   rows, and the scans below it are only passed over.

@@ -5,7 +5,7 @@ use crate::lake::{LastChanges, TableIdentity, Transaction};
 use crate::sync::damage::{self, Damage};
 use crate::sync::temporary::Temporary;
 use crate::sync::window::{Window, changes_since, window};
-use crate::sync::{SyncError, recompute};
+use crate::sync::{SyncError, choice, recompute};
 use crate::view::{AUTHOR, View, ViewError, ViewState, meaning, registry};
 
 /// What was found.
@@ -17,6 +17,10 @@ pub(crate) struct Condition {
     pub table: Option<TableIdentity>,
     /// What stands in the way of a refresh.
     pub trouble: Option<SyncError>,
+    /// Why the next refresh cannot read changes, though the view is maintained from them.
+    pub lost_past: Option<String>,
+    /// Why its accumulator tables cannot be built on.
+    pub distrust: Option<String>,
 }
 
 impl Condition {
@@ -35,17 +39,24 @@ pub(crate) fn condition(transaction: &Transaction<'_>, view: &View) -> Result<Co
     let state = match registry::state(transaction, view) {
         Ok(state) => state,
         Err(error @ ViewError::State { .. }) => {
-            return Ok(Condition { state: None, table: None, trouble: Some(error.into()) });
+            let trouble = Some(error.into());
+            return Ok(Condition { state: None, table: None, trouble, lost_past: None, distrust: None });
         }
         Err(error) => return Err(error.into()),
     };
     let table = registry::table(transaction, view, &state)?;
     let changes = changes_since(transaction, &state)?;
-    let trouble = match damage_of(transaction, view, &state, table.as_ref(), &changes)? {
-        Some(damage) => Some(damage.error(&view.name)),
-        None => sources_trouble(transaction, view, &state, &changes)?,
+    if let Some(damage) = damage_of(transaction, view, &state, table.as_ref(), &changes)? {
+        let trouble = Some(damage.error(&view.name));
+        return Ok(Condition { state: Some(state), table, trouble, lost_past: None, distrust: None });
+    }
+    let distrust = damage::accumulators_unknown(transaction, view, &state, &changes)?;
+    let (lost_past, trouble) = match sources(transaction, view, &state, &changes) {
+        Ok(windows) => (lost_past(view, &windows), sources_trouble(transaction, view, &windows)?),
+        Err(error @ (SyncError::SourceDropped { .. } | SyncError::ColumnDropped { .. })) => (None, Some(error)),
+        Err(error) => return Err(error),
     };
-    Ok(Condition { state: Some(state), table, trouble })
+    Ok(Condition { state: Some(state), table, trouble, lost_past, distrust })
 }
 
 fn damage_of(
@@ -67,25 +78,32 @@ fn damage_of(
     Ok(damage)
 }
 
-/// A source that is gone, or has become one over which the query cannot be run.
-fn sources_trouble(
+/// What has become of the sources since the view took them in.
+fn sources(
     transaction: &Transaction<'_>,
     view: &View,
     state: &ViewState,
     changes: &LastChanges,
+) -> Result<Vec<Window>, SyncError> {
+    let window = |source| window(transaction, &view.name, source, transaction.snapshot(), changes);
+    state.sources.iter().map(window).collect()
+}
+
+fn lost_past(view: &View, windows: &[Window]) -> Option<String> {
+    let is_maintained = view.class.obstacle.is_none() && view.strategy.reads_changes();
+    choice::lost_past(windows).filter(|_| is_maintained)
+}
+
+/// A source that has become one over which the query cannot be run.
+fn sources_trouble(
+    transaction: &Transaction<'_>,
+    view: &View,
+    windows: &[Window],
 ) -> Result<Option<SyncError>, SyncError> {
-    let mut windows: Vec<Window> = Vec::new();
-    for source in &state.sources {
-        match window(transaction, &view.name, source, transaction.snapshot(), changes) {
-            Ok(window) => windows.push(window),
-            Err(error @ (SyncError::SourceDropped { .. } | SyncError::ColumnDropped { .. })) => return Ok(Some(error)),
-            Err(error) => return Err(error),
-        }
-    }
     if !windows.iter().any(|window| window.misfit.is_some() || window.renamed()) {
         return Ok(None);
     }
-    match recompute::query(transaction, view, &meaning(transaction, view)?, &windows, transaction.snapshot()) {
+    match recompute::query(transaction, view, &meaning(transaction, view)?, windows, transaction.snapshot()) {
         Err(error @ (SyncError::MeaningChanged { .. } | SyncError::TargetUnreachable { .. })) => Ok(Some(error)),
         Err(error) => Err(error),
         Ok(_) => Ok(None),

@@ -154,19 +154,18 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
     let Some(view) = known.iter().find(|view| view.name == *name) else {
         return Err(ViewError::unknown(&transaction, name, &known).into());
     };
-    let Condition { state, trouble, .. } = condition(&transaction, view)?;
+    let Condition { state, trouble, distrust, .. } = condition(&transaction, view)?;
     let hint = trouble.as_ref().and_then(SyncError::hint);
     let Some(state) = state else { return Err(trouble.unwrap_or_else(|| unknown_state(view))) };
     let error = trouble.map(|error| error.to_string());
     let windows = windows(&transaction, view, &state, span)?;
     let meaning = meaning(&transaction, view)?;
     let temporary = Temporary::default();
-    let Forecast { method, reason: why, delta: derived } =
-        forecast(&transaction, view, state.rows, &meaning, &windows, &temporary)?;
-    let waits_for = match span {
-        Span { from: None, to: None } => Lags::new(&transaction, &known, Look::Rows).waits_for(&state)?,
-        _ => None,
-    };
+    let is_next = span.from.is_none() && span.to.is_none();
+    let distrust = distrust.as_ref().filter(|_| is_next);
+    let Forecast { method, reason: why, past_lost, delta: derived } =
+        forecast(&transaction, view, state.rows, &meaning, &windows, distrust, &temporary)?;
+    let waits_for = if is_next { Lags::new(&transaction, &known, Look::Rows).waits_for(&state)? } else { None };
     let (method, why) = match waits_for {
         Some(below) => (Method::Follows, Some(follows(&below.name))),
         None => (method, why),
@@ -186,7 +185,8 @@ pub fn explain(lake: &Lake, name: &ViewName, span: Span) -> Result<Explanation, 
     let rule = rule.map(RuleKind::word);
     let (derived, reason) = match derived {
         Ok(plan) => (fits.then_some(plan), None),
-        Err(reason) => (None, Some(reason)),
+        // The view has a delta, and goes back to it.
+        Err(reason) => (None, Some(reason).filter(|_| !past_lost)),
     };
     Ok(match derived {
         Some(plan) => Explanation {

@@ -147,7 +147,7 @@ impl Told {
         }
         let temporary = Temporary::default();
         let meaning = meaning(transaction, view)?;
-        let found = forecast(transaction, view, state.rows, &meaning, &windows, &temporary)?;
+        let found = forecast(transaction, view, state.rows, &meaning, &windows, None, &temporary)?;
         temporary.clear(transaction)?;
         impact.strategy = Some(found.method);
         impact.reason = found.reason;

@@ -11,7 +11,7 @@ use super::tables::unknown;
 use crate::lake::{
     Lake, LakeError, Snapshot, SnapshotId, TableId, TableIdentity, TableWindow, Transaction, literal, utc,
 };
-use crate::view::{AUTHOR, ViewError, ViewName, registry};
+use crate::view::{AUTHOR, ViewError, ViewName, history, registry};
 
 /// Which commits are wanted.
 #[derive(Debug, Clone, Default)]
@@ -121,8 +121,10 @@ fn refreshes(transaction: &Transaction<'_>) -> Result<BTreeMap<SnapshotId, Logge
     if !registry::exists(transaction)? {
         return Ok(found);
     }
-    let table = registry::history_table(transaction);
-    let rows = match transaction.query(&format!("SELECT snapshot_id, view_name, strategy FROM {table}")) {
+    let table = history::table(transaction);
+    let failed = literal(history::FAILED);
+    let sql = format!("SELECT snapshot_id, view_name, strategy FROM {table} WHERE strategy <> {failed}");
+    let rows = match transaction.query(&sql) {
         Err(error) if error.is_unbound() => return Ok(found),
         rows => rows?.rows,
     };

@@ -174,7 +174,8 @@ fn moment(text: &str) -> Result<Timestamp, String> {
     };
     match civil.and_then(|civil| TimeZone::UTC.to_timestamp(civil)) {
         Ok(moment) => Ok(moment),
-        Err(error) if text.starts_with(|c: char| c.is_ascii_digit()) => Err(error.to_string()),
+        Err(_) if text.parse::<jiff::civil::Time>().is_ok() => Err("a time needs its date".to_owned()),
+        Err(_) if text.starts_with(|c: char| c.is_ascii_digit()) => Err("there is no such date or time".to_owned()),
         Err(_) => Err("it is neither a number, a date nor HEAD".to_owned()),
     }
 }
@@ -354,6 +355,18 @@ mod tests {
         ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said_in_plain_words() {
+        let reason = |text: &str| match read(text) {
+            Err(RevisionError::Unreadable { reason, .. }) => reason,
+            other => format!("{other:?}"),
+        };
+        assert_eq!(reason("10:07"), "a time needs its date");
+        assert_eq!(reason("2026-02-30"), "there is no such date or time");
+        assert_eq!(reason("2026-11-01T25:00"), "there is no such date or time");
+        assert_eq!(reason("soon"), "it is neither a number, a date nor HEAD");
     }
 
     #[test]

@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::condition::condition;
 use super::lag::{Lags, Look};
-use crate::lake::{Lake, LakeError, SnapshotId, TableIdentity, Transaction, Value, identifier, literal, utc};
+use crate::lake::{Lake, LakeError, SnapshotId, TableIdentity, Transaction, Value, literal, utc};
 use crate::sync::SyncError;
-use crate::view::{View, ViewError, ViewName, drift, redefinitions, registry};
+use crate::view::{View, ViewError, ViewName, drift, history, redefinitions, registry};
 
 /// The status of one view; serialised, an element of `status --format json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,8 +35,10 @@ pub struct Status {
     pub maintenance: &'static str,
     /// Why it is recomputed.
     pub reason: Option<String>,
-    /// Its last refresh.
+    /// Its last refresh that did not fail.
     pub last_refresh: Option<LastRefresh>,
+    /// The error of the last refresh, if that failed; the next that does not ends it.
+    pub last_error: Option<LastError>,
     /// What the user should know about the view's meaning.
     pub notes: Vec<String>,
     /// What the next sync would stumble over.
@@ -59,6 +61,16 @@ pub struct LastRefresh {
     pub rows_deleted: u64,
     /// How long it took.
     pub elapsed_ms: u64,
+}
+
+/// The error with which a view's last refresh ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LastError {
+    /// Since when the refreshes end with it, in UTC: `2026-11-01T08:30:00.123456Z`.
+    pub at: String,
+    /// What it says.
+    pub message: String,
 }
 
 /// The status of the views called `names`, or of all.
@@ -113,6 +125,9 @@ fn view_status(transaction: &Transaction<'_>, view: &View, lags: &mut Lags<'_>) 
     let condition = condition(transaction, view)?;
     let state = condition.state.as_ref();
     let first_change = state.map(|state| lags.first_change(view, state)).transpose()?.flatten();
+    let mut notes = drift(transaction, view, &redefinitions(transaction, view.created)?)?;
+    let lost = condition.lost_past.iter().chain(&condition.distrust).next();
+    notes.extend(lost.filter(|_| first_change.is_some()).map(|lost| format!("{lost}: the next sync recomputes it")));
     Ok(Status {
         view: view.name.to_string(),
         condition: condition.word(),
@@ -126,7 +141,8 @@ fn view_status(transaction: &Transaction<'_>, view: &View, lags: &mut Lags<'_>) 
         maintenance: if view.class.obstacle.is_none() { "incremental" } else { "recompute" },
         reason: view.class.obstacle.as_ref().map(ToString::to_string),
         last_refresh: last_refresh(transaction, view)?,
-        notes: drift(transaction, view, &redefinitions(transaction, view.created)?)?,
+        last_error: last_error(transaction, view)?,
+        notes,
         hint: condition.trouble.as_ref().and_then(SyncError::hint),
         error: condition.trouble.map(|error| error.to_string()),
     })
@@ -153,19 +169,10 @@ fn age(transaction: &Transaction<'_>, snapshot: SnapshotId) -> Result<u64, LakeE
 }
 
 fn last_refresh(transaction: &Transaction<'_>, view: &View) -> Result<Option<LastRefresh>, LakeError> {
-    let table = [transaction.alias(), registry::SCHEMA, "refreshes"].map(identifier).join(".");
-    let found = transaction.query(&format!(
-        "SELECT CAST(refreshed_at AS VARCHAR), strategy, rows_inserted, rows_deleted, elapsed_ms FROM {table} \
-         WHERE view_id = {} ORDER BY snapshot_id DESC LIMIT 1",
-        literal(view.id.as_str())
-    ));
-    let rows = match found {
-        Err(error) if error.is_unbound() => return Ok(None),
-        found => found?,
-    };
-    let Some([at, strategy, inserted, deleted, elapsed]) = rows.rows.first().map(Vec::as_slice) else {
-        return Ok(None);
-    };
+    let condition = format!("strategy <> {}", literal(history::FAILED));
+    let columns = "CAST(refreshed_at AS VARCHAR), strategy, rows_inserted, rows_deleted, elapsed_ms";
+    let row = last_line(transaction, view, columns, &condition)?;
+    let Some([at, strategy, inserted, deleted, elapsed]) = row.as_deref() else { return Ok(None) };
     Ok(Some(LastRefresh {
         at: utc(at.as_str()?),
         strategy: strategy.as_str()?.to_owned(),
@@ -173,4 +180,32 @@ fn last_refresh(transaction: &Transaction<'_>, view: &View) -> Result<Option<Las
         rows_deleted: deleted.as_u64()?,
         elapsed_ms: elapsed.optional(Value::as_u64)?.unwrap_or(0),
     }))
+}
+
+fn last_error(transaction: &Transaction<'_>, view: &View) -> Result<Option<LastError>, LakeError> {
+    let row = last_line(transaction, view, "CAST(refreshed_at AS VARCHAR), strategy, reason", "true")?;
+    let Some([at, strategy, message]) = row.as_deref() else { return Ok(None) };
+    if strategy.as_str()? != history::FAILED {
+        return Ok(None);
+    }
+    let message = message.optional(Value::as_str)?.unwrap_or_default().to_owned();
+    Ok(Some(LastError { at: utc(at.as_str()?), message }))
+}
+
+/// The newest line of a view's history for which `condition` holds; none if the history is lost.
+fn last_line(
+    transaction: &Transaction<'_>,
+    view: &View,
+    columns: &str,
+    condition: &str,
+) -> Result<Option<Vec<Value>>, LakeError> {
+    let found = transaction.query(&format!(
+        "SELECT {columns} FROM {} WHERE view_id = {} AND {condition} ORDER BY snapshot_id DESC LIMIT 1",
+        history::table(transaction),
+        literal(view.id.as_str())
+    ));
+    match found {
+        Err(error) if error.is_unbound() => Ok(None),
+        found => Ok(found?.rows.into_iter().next()),
+    }
 }

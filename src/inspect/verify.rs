@@ -126,7 +126,7 @@ fn standing(lake: &Lake, view: &View) -> Option<SnapshotId> {
 
 fn verify_view(lake: &Lake, view: &View, samples: usize, percent: Option<f64>) -> Result<Verification, SyncError> {
     let transaction = lake.begin()?;
-    let Condition { state, table, trouble } = condition(&transaction, view)?;
+    let Condition { state, table, trouble, .. } = condition(&transaction, view)?;
     let (Some(state), Some(table)) = (state, table) else {
         return Err(trouble.unwrap_or_else(|| Damage::TableGone.error(&view.name)));
     };

@@ -5,7 +5,7 @@ use super::refresh::Request;
 use super::window::Window;
 use crate::delta::work::{JOINED, Sizes};
 use crate::delta::{Change, Changes, DeltaPlan, Size, derive};
-use crate::lake::{TableId, TableWindow, Transaction};
+use crate::lake::{LakeError, TableId, TableWindow, Transaction};
 use crate::plan::Rel;
 use crate::view::{Accumulated, Meaning, Strategy, View};
 
@@ -31,8 +31,29 @@ pub(crate) enum Choice {
     },
 }
 
-/// Chooses; guards that fail are noted in `notes`.
+/// Chooses; guards that fail are noted in `notes`. `distrust` says why the view's accumulator tables cannot be built on.
 pub(crate) fn choose(
+    transaction: &Transaction<'_>,
+    view: &View,
+    request: &Request<'_>,
+    windows: &[Window],
+    distrust: Option<&String>,
+    notes: &mut Vec<String>,
+) -> Result<Choice, SyncError> {
+    let chosen = by_sources(transaction, view, request, windows, notes)?;
+    Ok(match (chosen, distrust) {
+        (Choice::Noop | Choice::Incremental { .. }, Some(reason)) => Choice::Recompute { reason: Some(reason.clone()) },
+        (chosen, _) => chosen,
+    })
+}
+
+/// Why the changes of some source cannot be read: what the view stands for has expired there.
+pub(crate) fn lost_past(windows: &[Window]) -> Option<String> {
+    let lost = windows.iter().find(|window| window.changed && window.old.is_none() && window.misfit.is_none())?;
+    Some(format!("snapshot {} of {} can no longer be read", lost.from, lost.name()))
+}
+
+fn by_sources(
     transaction: &Transaction<'_>,
     view: &View,
     request: &Request<'_>,
@@ -63,13 +84,12 @@ pub(crate) fn choose(
     if let Some(reason) = windows.iter().find_map(Window::misfit_reason) {
         return Ok(recompute(reason));
     }
+    if let Some(reason) = lost_past(windows) {
+        return Ok(recompute(reason));
+    }
     transaction.foresee_changes(&windows.iter().filter_map(Window::span).collect::<Vec<_>>())?;
     let mut whole = Vec::new();
     for window in windows.iter().filter(|window| window.changed) {
-        if window.old.is_none() {
-            let reason = format!("snapshot {} of {} can no longer be read", window.from, window.name());
-            return Ok(recompute(reason));
-        }
         let source = &window.source;
         for failure in transaction.check_guards(source.table, window.from, window.to, Some(source.rows))? {
             let note = format!("{}: {}: {}", window.name(), failure.guard, failure.detail);
@@ -81,6 +101,19 @@ pub(crate) fn choose(
         }
     }
     Ok(Choice::Incremental { whole })
+}
+
+/// A window of so many commits without anything for the view is not read a second time.
+const MANY_COMMITS: u64 = 100;
+
+/// Would every sync to come read much again, if the view stayed where it is before these windows?
+pub(crate) fn is_dear_to_read_again(transaction: &Transaction<'_>, windows: &[Window]) -> Result<bool, LakeError> {
+    let spans: Vec<TableWindow> = windows.iter().filter_map(Window::span).collect();
+    if spans.iter().any(|span| span.to.0 - span.from.0 >= MANY_COMMITS) {
+        return Ok(true);
+    }
+    let passed = transaction.rows_in_files_with_deletes(&spans)?;
+    Ok(passed.values().sum::<u64>() >= SMALL)
 }
 
 /// Work below this many rows is never worth the question.
@@ -149,8 +182,9 @@ impl<'a> Weighing<'a> {
         let sizes = Sizes { changes, view: self.view };
         let delta = reading.saturating_add(sizes.of_delta(plan));
         let query = self.of_query(changes);
-        (delta > query)
-            .then(|| format!("the changes would cost more than the query: about {delta} rows to read against {query}"))
+        (delta > query).then(|| {
+            format!("the changes would cost more than the query: {delta} cost units by estimate, against {query}")
+        })
     }
 
     fn of_query(&self, changes: &Changes) -> u64 {

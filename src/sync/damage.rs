@@ -170,24 +170,24 @@ fn has_columns_of(transaction: &Transaction<'_>, table: TableId, since: Snapshot
     Ok(columns(since)? == columns(transaction.snapshot())?)
 }
 
-/// Has the snapshot expired by which alone could be told whether the accumulator tables are as the last refresh left
-/// them?
+/// Why nobody can tell whether the accumulator tables are as the last refresh left them, if that is so: the snapshot has
+/// expired that would show it.
 pub(crate) fn accumulators_unknown(
     transaction: &Transaction<'_>,
     view: &View,
     state: &ViewState,
     changes: &LastChanges,
-) -> Result<bool, SyncError> {
+) -> Result<Option<String>, SyncError> {
     let (since, current) = (state.landed, transaction.snapshot());
     if view.class.accumulators.is_empty() || transaction.snapshot_exists(since)? {
-        return Ok(false);
+        return Ok(None);
     }
     for table in standing(transaction, &view.id)? {
         if has_changed(transaction, changes, table.id, since, current)? {
-            return Ok(true);
+            return Ok(Some(format!("snapshot {since} expired, by which its accumulator tables are checked")));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// What was done to the state itself: it can be read, and yet was not written by us.

@@ -211,6 +211,11 @@ impl SyncError {
         }
     }
 
+    /// Whether it says more about the snapshot that was asked for than about the view.
+    pub(crate) fn is_about_target(&self) -> bool {
+        matches!(self, SyncError::SourceNotYet { .. } | SyncError::TargetUnreachable { .. })
+    }
+
     /// What the user can do next.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {

@@ -20,6 +20,8 @@ pub(crate) struct Forecast {
     pub method: Method,
     /// Why that one.
     pub reason: Option<String>,
+    /// The changes cannot be read this time, though the view has a delta.
+    pub past_lost: bool,
     /// The delta, for a view that has one: over the net changes where they were read, else over every table that may
     /// have changed.
     pub delta: Result<DeltaPlan, String>,
@@ -28,22 +30,24 @@ pub(crate) struct Forecast {
 impl Forecast {
     fn of_other_layout() -> Forecast {
         let reason = super::OTHER_LAYOUT.to_owned();
-        Forecast { method: Method::Recompute, reason: Some(reason.clone()), delta: Err(reason) }
+        Forecast { method: Method::Recompute, reason: Some(reason.clone()), past_lost: false, delta: Err(reason) }
     }
 }
 
-/// Finds out how `view`, which holds `rows` rows, would be refreshed over `windows`.
+/// Finds out how `view`, which holds `rows` rows, would be refreshed over `windows`. `distrust` says why its accumulator
+/// tables cannot be built on.
 pub(crate) fn forecast(
     transaction: &Transaction<'_>,
     view: &View,
     rows: u64,
     meaning: &Meaning,
     windows: &[Window],
+    distrust: Option<&String>,
     temporary: &Temporary,
 ) -> Result<Forecast, SyncError> {
     let views = BTreeMap::new();
     let request = asking(view, windows, &views);
-    let choice = choice::choose(transaction, view, &request, windows, &mut Vec::new())?;
+    let choice = choice::choose(transaction, view, &request, windows, distrust, &mut Vec::new())?;
     let (method, reason) = match choice {
         Choice::Noop => (Method::Noop, None),
         Choice::Recompute { reason } => (Method::Recompute, reason),
@@ -57,9 +61,12 @@ pub(crate) fn forecast(
             }
         }
     };
+    if let (None, Some(lost)) = (&view.class.obstacle, choice::lost_past(windows)) {
+        return Ok(Forecast { method, reason, past_lost: true, delta: Err(lost) });
+    }
     let changed: Vec<Window> = windows.iter().filter(|window| window.changed).cloned().collect();
     let delta = assumed_delta(transaction, view, meaning, &changed);
-    Ok(Forecast { method, reason, delta })
+    Ok(Forecast { method, reason, past_lost: false, delta })
 }
 
 /// The delta of a view if all of `windows` held any change; why it has none, if it has none.
@@ -90,7 +97,8 @@ pub(crate) fn takes_in(
         return Ok(false);
     }
     let views = BTreeMap::new();
-    let choice = choice::choose(transaction, view, &asking(view, windows, &views), windows, &mut Vec::new())?;
+    let request = asking(view, windows, &views);
+    let choice = choice::choose(transaction, view, &request, windows, None, &mut Vec::new())?;
     let Choice::Incremental { whole } = choice else { return Ok(choice != Choice::Noop) };
     for window in windows.iter().filter(|window| window.changed) {
         if transaction.count_at(&window.new.identity, window.to)? != window.source.rows {
@@ -115,6 +123,7 @@ fn asking<'a>(
         dry_run: true,
         views,
         recompute: None,
+        last_error: None,
     }
 }
 
@@ -152,5 +161,5 @@ fn over_net_changes(
         Some(reason) => (Method::Recompute, Some(reason)),
         None => (Method::Incremental, None),
     };
-    Ok(Forecast { method, reason, delta: Ok(delta) })
+    Ok(Forecast { method, reason, past_lost: false, delta: Ok(delta) })
 }

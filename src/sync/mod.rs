@@ -15,6 +15,7 @@
 //! | `forecast` | the same choice, for whoever only asks |
 //! | `incremental` | net changes and terms into a consolidated delta |
 //! | `recompute` | the query's rows and their difference to the view's |
+//! | `rebinding` | the query of a view whose tables are no longer those of its creation |
 //! | `accumulators` | the groups of a delta into the view's accumulator tables, or all groups again |
 //! | `compaction` | a view's tables of many small files, written anew in one |
 //! | `apply`, `rows` | at most one DELETE, then one INSERT, by content |
@@ -22,7 +23,7 @@
 
 pub(crate) mod accumulators;
 mod apply;
-mod choice;
+pub(crate) mod choice;
 mod compaction;
 pub(crate) mod damage;
 mod error;
@@ -31,6 +32,7 @@ mod failpoint;
 pub(crate) mod forecast;
 pub(crate) mod incremental;
 pub(crate) mod nearness;
+mod rebinding;
 pub(crate) mod recompute;
 mod refresh;
 mod relations;

@@ -4,14 +4,15 @@ use super::SyncError;
 use super::accumulators::Filled;
 use super::apply::StagedDelta;
 use super::incremental::places;
+use super::rebinding::bound_anew;
 use super::rows::{consolidated, names};
 use super::temporary::{Temporary, qualified};
-use super::window::{Misfit, Window};
+use super::window::Window;
 use crate::lake::{LakeError, SnapshotId, Transaction, identifier};
 use crate::plan::rel::State;
 use crate::plan::{Rel, WEIGHT};
 use crate::sql::{self, Relations};
-use crate::view::{Accumulated, Bound, Class, Meaning, View, ViewColumn, bind, comparable, current_sql, stored};
+use crate::view::{Accumulated, Bound, Class, Meaning, View, ViewColumn, comparable, stored};
 
 /// The query that gives the view's rows at the target.
 #[derive(Debug)]
@@ -89,77 +90,6 @@ fn moved_since(transaction: &Transaction<'_>, windows: &[Window]) -> Result<Opti
         }
     }
     Ok(None)
-}
-
-/// The user's SQL bound to tables that are no longer those of its creation. It may stand in for the old meaning only
-/// where it gives the same columns.
-fn bound_anew(
-    transaction: &Transaction<'_>,
-    view: &View,
-    meaning: &Meaning,
-    windows: &[Window],
-    target: SnapshotId,
-    misfit: &str,
-    moved: Option<String>,
-) -> Result<Query, SyncError> {
-    let broken = |detail: String| SyncError::MeaningChanged { view: view.name.clone(), detail };
-    if let Some(table) = moved {
-        let (view, detail) = (view.name.clone(), format!("{misfit}, and {table} has moved on since"));
-        return Err(SyncError::TargetUnreachable { view, target, detail });
-    }
-    // The text knows only names, and a name may be another table's or column's by now.
-    let followed = |window: &&Window| !window.is_replaced() && window.renamed();
-    if let Some(window) = windows.iter().find(followed) {
-        let name = window.name();
-        return Err(broken(format!("{misfit}, and {name} or a column of it has another name than in the query")));
-    }
-    let refused = match fitting(transaction, view, windows, &view.sql) {
-        Ok(bound) => match windows.iter().find(|window| reads_fewer(&bound, window)) {
-            None => return Ok(Query { sql: view.sql.clone(), rebound: Some(Box::new(bound)) }),
-            Some(window) => format!("now reads other columns of {}", window.name()),
-        },
-        Err(refused) => refused,
-    };
-    // The stored plan names every column that it reads: its text, bound to the same table with wider columns, is what the
-    // query meant when `*` stood for fewer columns than now.
-    if let Some(rel) = meaning.rel.as_ref().filter(|_| !windows.iter().any(Window::is_replaced)) {
-        let sql = current_sql(rel);
-        if let Ok(bound) = fitting(transaction, view, windows, &sql) {
-            return Ok(Query { sql, rebound: Some(Box::new(bound)) });
-        }
-    }
-    Err(broken(format!("{misfit}, and the query {refused}")))
-}
-
-/// Binds `sql` if it still gives the view's columns and reads the columns that the view reads; else says why not.
-fn fitting(transaction: &Transaction<'_>, view: &View, windows: &[Window], sql: &str) -> Result<Bound, String> {
-    let bound = bind(transaction, &view.name, sql).map_err(|error| format!("no longer binds: {error}"))?;
-    let names = |columns: &[ViewColumn]| columns.iter().map(|c| c.name.clone()).collect::<Vec<_>>();
-    if names(&bound.columns) != names(&view.columns) {
-        return Err("now returns other columns".to_owned());
-    }
-    // A query that reads other columns than before (through `SELECT *` inside it, say) means something else.
-    for window in windows {
-        let Some(used) = reads(&bound, window) else { return Err("now reads other tables".to_owned()) };
-        if used.iter().any(|name| !window.source.columns.iter().any(|column| column.name == **name)) {
-            return Err(format!("now reads other columns of {}", window.name()));
-        }
-    }
-    Ok(bound)
-}
-
-/// Does the user's own text no longer read a column that it read of a table that is still the same?
-fn reads_fewer(bound: &Bound, window: &Window) -> bool {
-    matches!(window.misfit, Some(Misfit::Retyped { .. }))
-        && reads(bound, window).is_none_or(|reads| reads.len() != window.source.columns.len())
-}
-
-/// The columns of a source that a bound query reads; `None` if it does not read the source.
-fn reads<'a>(bound: &'a Bound, window: &Window) -> Option<Vec<&'a String>> {
-    let (schema, table) = (&window.source.schema, &window.source.name);
-    let mut tables = bound.binding.tables.iter();
-    let used = tables.find(|used| used.schema == *schema && used.table == *table)?;
-    Some(used.used.iter().map(|&position| &used.all_columns[position]).collect())
 }
 
 /// A view's content, computed anew.

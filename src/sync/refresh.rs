@@ -20,7 +20,7 @@ use crate::delta::derive;
 use crate::lake::{Lake, LakeError, SnapshotId, TableId, TableIdentity, Transaction, identifier};
 use crate::view::{
     AUTHOR, Meaning, RefreshRecord, SourceState, SourceWindow, View, ViewColumn, ViewError, ViewId, ViewName,
-    ViewState, meaning_of, registry, resolve,
+    ViewState, history, meaning_of, registry, resolve,
 };
 
 /// What a refresh is to do.
@@ -42,6 +42,8 @@ pub(crate) struct Request<'a> {
     pub views: &'a BTreeMap<TableId, (ViewId, Option<SnapshotId>)>,
     /// Recompute, for this reason.
     pub recompute: Option<String>,
+    /// The error with which the history of the view ends.
+    pub last_error: Option<&'a String>,
 }
 
 /// What came of an attempt.
@@ -93,8 +95,8 @@ struct Refresh<'a> {
     state: ViewState,
     /// What was done to the view without us; found only where it may be repaired.
     damages: Vec<Damage>,
-    /// Nobody can tell whether the accumulator tables are as the last refresh left them.
-    accumulators_unknown: bool,
+    /// Why nobody can tell whether the accumulator tables are as the last refresh left them, if nobody can.
+    distrust: Option<String>,
     /// The view's table, unless it is gone.
     table: Option<TableIdentity>,
     windows: Vec<Window>,
@@ -131,7 +133,7 @@ impl<'a> Refresh<'a> {
         if let (Some(damage), false) = (damages.first(), request.repair) {
             return Err(damage.error(&view.name));
         }
-        let accumulators_unknown = damage::accumulators_unknown(transaction, &view, &state, &changes)?;
+        let distrust = damage::accumulators_unknown(transaction, &view, &state, &changes)?;
         let (target, windows) = windows(transaction, request, &view, &state, &changes)?;
         let mut report = ViewReport::new(view.name.to_string());
         report.repaired = damages.iter().map(ToString::to_string).collect();
@@ -154,7 +156,7 @@ impl<'a> Refresh<'a> {
             plan,
             state,
             damages,
-            accumulators_unknown,
+            distrust,
             table,
             windows,
             target,
@@ -167,21 +169,16 @@ impl<'a> Refresh<'a> {
     fn run(&mut self) -> Result<bool, SyncError> {
         if self.damages.is_empty() && self.windows.iter().any(|window| window.from > window.to) {
             self.target = self.target.max(self.state.snapshot);
-            return Ok(self.noop(Some(format!("it stands for snapshot {} already", self.state.snapshot))));
+            self.report.strategy = Some(Method::Noop);
+            self.report.reason = Some(format!("it stands for snapshot {} already", self.state.snapshot));
+            return Ok(false);
         }
         let notes = &mut self.report.guards;
         let choice = if self.damages.is_empty() {
-            choice::choose(self.transaction, &self.view, self.request, &self.windows, notes)?
+            let (view, request, windows) = (&self.view, self.request, &self.windows);
+            choice::choose(self.transaction, view, request, windows, self.distrust.as_ref(), notes)?
         } else {
             Choice::Full { reason: Some("repair".to_owned()) }
-        };
-        let choice = match choice {
-            Choice::Noop | Choice::Incremental { .. } if self.accumulators_unknown => {
-                let reason =
-                    format!("snapshot {} expired, by which its accumulator tables are checked", self.state.landed);
-                Choice::Recompute { reason: Some(reason) }
-            }
-            other => other,
         };
         self.report.phases.net_change_ms = milliseconds(self.started);
         if choice != Choice::Noop {
@@ -190,17 +187,28 @@ impl<'a> Refresh<'a> {
             self.transaction.refuse_doubled_reads(&reads_of(&self.windows))?;
         }
         match choice {
-            Choice::Noop => Ok(self.noop(None)),
+            Choice::Noop => self.noop(None),
             Choice::Incremental { whole } => self.incremental(&whole),
             Choice::Recompute { reason } => self.recompute(reason, Method::Recompute),
             Choice::Full { reason } => self.recompute(reason, Method::Full),
         }
     }
 
-    fn noop(&mut self, reason: Option<String>) -> bool {
+    /// Nothing of the view changes. Its watermarks move only where that spares the next syncs more than the commit costs,
+    /// or where the history ends with an error that is over.
+    fn noop(&mut self, reason: Option<String>) -> Result<bool, SyncError> {
         self.report.strategy = Some(Method::Noop);
         self.report.reason = reason;
-        false
+        let is_recovery = self.request.last_error.is_some();
+        if self.request.dry_run || !(is_recovery || choice::is_dear_to_read_again(self.transaction, &self.windows)?) {
+            return Ok(false);
+        }
+        if is_recovery && self.report.reason.is_none() {
+            self.report.reason = Some("the error of the last refresh is over".to_owned());
+        }
+        let sources = self.sources(None)?;
+        self.bookkeeping(self.state.rows, self.table.as_ref().map(|table| table.id), &sources, None)?;
+        Ok(true)
     }
 
     fn statement(&self, error: LakeError) -> SyncError {
@@ -244,7 +252,7 @@ impl<'a> Refresh<'a> {
         self.report.rows_read = net.rows();
         self.report.guards.extend(net.notes.iter().cloned());
         if net.rows() == 0 {
-            return Ok(self.noop(Some(super::NOTHING_USED.to_owned())));
+            return self.noop(Some(super::NOTHING_USED.to_owned()));
         }
         let clock = Instant::now();
         let plan = derive(&kept.rel, &kept.accumulators, &net.changes)
@@ -299,8 +307,8 @@ impl<'a> Refresh<'a> {
         pass!("after_delta");
         self.report.phases.join_ms = milliseconds(clock);
         let moved = self.windows.iter().any(|window| window.changed);
-        if delta.is_empty() && accumulators.is_empty() && !moved && !self.accumulators_unknown {
-            return Ok(self.noop(self.report.reason.clone()));
+        if delta.is_empty() && accumulators.is_empty() && !moved && self.distrust.is_none() {
+            return self.noop(self.report.reason.clone());
         }
         if choice::rewrites_most(delta.deleted, self.state.rows) {
             self.report.strategy = Some(Method::Full);
@@ -483,7 +491,7 @@ impl<'a> Refresh<'a> {
             elapsed_ms: milliseconds(self.started),
             commit_id: commit_id.clone(),
         };
-        registry::append_refresh(self.transaction, &self.view, &record)?;
+        history::append(self.transaction, &self.view, &record)?;
         pass!("after_history");
         let message = format!("refresh view {} to snapshot {} ({strategy})", self.view.name, self.target);
         self.transaction.set_commit_message(AUTHOR, &message, Some(&commit_id))?;

@@ -10,8 +10,9 @@ use super::{Progress, SyncError};
 use crate::delta;
 use crate::lake::{Lake, LakeError, SnapshotId, TableId, Transaction};
 use crate::view::{
-    AUTHOR, Failed, Graph, ObservedView, View, ViewError, ViewId, ViewName, dependency_order, drift, misfit,
-    redefinitions, registry, retrying, with_fresh_files,
+    AUTHOR, Failed, Graph, View, ViewError, ViewId, ViewName, dependency_order, drift, history,
+    history::{Failure, Observed},
+    misfit, redefinitions, registry, retrying, with_fresh_files,
 };
 
 /// What is to be synced, and how.
@@ -41,6 +42,7 @@ pub fn sync(lake: &Lake, options: &SyncOptions, observer: &dyn Observer) -> Resu
         observer,
         tables: overview.tables.iter().map(|(table, id)| (*table, (id.clone(), None))).collect(),
         failed: BTreeSet::new(),
+        failures: Vec::new(),
         interrupted: false,
         written: BTreeSet::new(),
     };
@@ -57,6 +59,7 @@ pub fn sync(lake: &Lake, options: &SyncOptions, observer: &dyn Observer) -> Resu
             break;
         }
     }
+    run.record_failures(&overview);
     Ok(Report { snapshot: overview.target, views, repaired })
 }
 
@@ -66,9 +69,9 @@ fn repair_history(lake: &Lake, dry_run: bool) -> Result<Option<String>, SyncErro
     if !registry::exists(&transaction)? {
         return Ok(None);
     }
-    let damage = registry::history_damage(&transaction)?;
+    let damage = history::damage(&transaction)?;
     if let (Some(damage), false) = (&damage, dry_run) {
-        registry::create_history(&transaction)?;
+        history::create(&transaction)?;
         let commit_id = uuid::Uuid::new_v4().to_string();
         transaction.set_commit_message(AUTHOR, "make the history of refreshes anew", Some(&commit_id))?;
         transaction.commit()?;
@@ -84,7 +87,7 @@ struct Overview {
     order: Vec<ViewId>,
     graph: Graph,
     tables: BTreeMap<TableId, ViewId>,
-    observed: BTreeMap<ViewId, ObservedView>,
+    observed: Observed,
     /// Views of which it is certain that no source changed and nobody wrote to their table.
     quiet: BTreeSet<ViewId>,
     /// What the user should know about the meaning of views.
@@ -101,14 +104,14 @@ impl Overview {
         }
         let views = registry::views(&transaction)?;
         let named: Vec<ViewId> = named(&transaction, &views, &options.views)?;
-        let observed = registry::observed(&transaction, &views)?;
+        let observed = history::observed(&transaction, &views)?;
         let tables = registry::tables(&transaction, &views)?;
         let mut graph = Graph::default();
         for view in &views {
             graph.add(view, tables.iter().find(|(_, id)| **id == view.id).map(|(table, _)| *table));
         }
         for view in &views {
-            let sources = observed.get(&view.id).into_iter().flat_map(|observed| &observed.sources);
+            let sources = observed.views.get(&view.id).into_iter().flat_map(|observed| &observed.sources);
             graph.connect(&view.id, sources.map(|source| source.id));
         }
         let wanted = graph.with_sources(named);
@@ -130,7 +133,7 @@ impl Overview {
         let own: BTreeMap<&ViewId, TableId> = self.tables.iter().map(|(table, id)| (id, *table)).collect();
         let mut watermarks = BTreeMap::new();
         for id in &self.order {
-            let (Some(view), Some(observed)) = (self.views.get(id), self.observed.get(id)) else { continue };
+            let (Some(view), Some(observed)) = (self.views.get(id), self.observed.views.get(id)) else { continue };
             if let (Some(table), false) = (own.get(id), view.class.untracked) {
                 let sources = observed.sources.iter().map(|source| (source.id, source.to));
                 watermarks.insert(id, sources.chain([(*table, observed.landed)]).collect::<Vec<_>>());
@@ -197,6 +200,8 @@ struct Run<'a> {
     /// Tables that hold views, and the snapshot that each of those settled so far stands for.
     tables: BTreeMap<TableId, (ViewId, Option<SnapshotId>)>,
     failed: BTreeSet<ViewId>,
+    /// Those of them that have an error of their own.
+    failures: Vec<Failure>,
     /// Somebody asked for the work to stop.
     interrupted: bool,
     written: BTreeSet<ViewId>,
@@ -219,7 +224,8 @@ impl Run<'_> {
             return Ok(follower_report(overview, view, &source, started));
         }
         let quiet = overview.quiet.contains(&view.id) && below.iter().all(|id| !self.written.contains(id));
-        if quiet && !forced {
+        let had_failed = overview.observed.errors.contains_key(&view.id);
+        if quiet && !forced && !had_failed {
             self.settle(&view.id, overview.target);
             return Ok(quiet_report(overview, view, started));
         }
@@ -232,7 +238,31 @@ impl Run<'_> {
                 Ok(report)
             }
             Err(error) if error.is_disconnection() => Err(error),
-            Err(error) => Ok(self.failure(view, &error.about(&view.name), started)),
+            Err(error) => {
+                let error = error.about(&view.name);
+                let report = self.failure(view, &error, started);
+                self.remember(view, &error, &report);
+                Ok(report)
+            }
+        }
+    }
+
+    /// Keeps an error for the history.
+    fn remember(&mut self, view: &View, error: &SyncError, report: &ViewReport) {
+        if !error.is_interruption() && !error.is_about_target() {
+            let (error, elapsed_ms) = (error.to_string(), report.elapsed_ms);
+            self.failures.push(Failure { view: view.clone(), error, elapsed_ms });
+        }
+    }
+
+    /// Keeps the errors in the lake, if that can be written: what is reported are the errors themselves in any case. That
+    /// comes last, for it makes a snapshot, and the views are brought to the one that was the newest.
+    fn record_failures(&self, overview: &Overview) {
+        if self.options.dry_run {
+            return;
+        }
+        if let Err(error) = history::record_failures(self.lake, &self.failures, &overview.observed) {
+            tracing::info!(%error, "the errors are not kept in the lake");
         }
     }
 
@@ -248,6 +278,7 @@ impl Run<'_> {
             dry_run: self.options.dry_run,
             views: &self.tables,
             recompute: None,
+            last_error: overview.observed.errors.get(&view.id),
         };
         let mut retries = 0;
         let mut attempts = |request: &Request<'_>| {
@@ -344,7 +375,7 @@ fn quiet_report(overview: &Overview, view: &View, started: Instant) -> ViewRepor
     let mut report = ViewReport::new(view.name.to_string());
     report.strategy = Some(Method::Noop);
     report.terms = Terms::new(view.class.terms, 0);
-    let sources = overview.observed.get(&view.id).into_iter().flat_map(|observed| &observed.sources);
+    let sources = overview.observed.views.get(&view.id).into_iter().flat_map(|observed| &observed.sources);
     report.sources = sources
         .map(|source| SourceReport {
             table: source.table.clone(),

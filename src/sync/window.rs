@@ -141,6 +141,11 @@ impl Face {
 
     /// A query for the rows of that relation.
     pub(crate) fn select(&self, catalog: &str, columns: &[UsedColumn]) -> String {
+        format!("{} AT (VERSION => {})", self.select_present(catalog, columns), self.at)
+    }
+
+    /// The same over the table as it is when the query runs.
+    pub(crate) fn select_present(&self, catalog: &str, columns: &[UsedColumn]) -> String {
         let names: Vec<String> = self
             .columns
             .iter()
@@ -150,7 +155,7 @@ impl Face {
                 if now == bound { now } else { format!("{now} AS {bound}") }
             })
             .collect();
-        format!("SELECT {} FROM {} AT (VERSION => {})", names.join(", "), self.table(catalog), self.at)
+        format!("SELECT {} FROM {}", names.join(", "), self.table(catalog))
     }
 
     fn table(&self, catalog: &str) -> String {

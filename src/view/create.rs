@@ -8,7 +8,7 @@ use super::query::{self, Bound};
 use super::retry::{retrying, with_fresh_files};
 use super::{
     Failed, Graph, Over, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewColumn, ViewError, ViewId,
-    ViewName, accumulators, misfit, registry, sources,
+    ViewName, accumulators, history, misfit, registry, sources,
 };
 use crate::lake::{Lake, LakeError, TableId, TableIdentity, Transaction};
 use crate::sql;
@@ -217,7 +217,7 @@ fn write(
         elapsed_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         commit_id: commit_id.clone(),
     };
-    registry::append_refresh(transaction, view, &record)?;
+    history::append(transaction, view, &record)?;
     let message = format!("create view {} at snapshot {}", view.name, view.created);
     transaction.set_commit_message(AUTHOR, &message, Some(&commit_id))?;
     Ok(rows)

@@ -12,6 +12,7 @@ mod definition;
 mod drop;
 mod error;
 mod graph;
+pub(crate) mod history;
 mod meaning;
 mod misfit;
 mod name;

@@ -3,25 +3,18 @@
 //! | table | rows | written by |
 //! |---|---|---|
 //! | `views` | one per view: definition, bound plan, class, columns | create, drop, and a refresh that had to bind anew |
-//! | `refreshes` | one per refresh, appended | create and every refresh that writes |
+//! | `refreshes` | one per refresh, appended ([`history`](super::history)) | create and every refresh that writes or fails |
 //! | `state_<id>` | exactly one: watermarks | an UPDATE by every refresh that writes |
 //!
 //! DuckLake's conflicts are per table, so the UPDATE of a view's own state table is what keeps two refreshes of one view
 //! from both taking effect, while refreshes of different views never meet.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{
-    Class, ObservedView, RefreshRecord, SourceState, SourceWindow, Strategy, View, ViewColumn, ViewError, ViewId,
-    ViewName, ViewState,
-};
+use super::{Class, SourceState, Strategy, View, ViewColumn, ViewError, ViewId, ViewName, ViewState, history};
 use crate::lake::{Lake, LakeError, SnapshotId, TableId, TableIdentity, Transaction, Value, identifier, literal};
-
-/// The table that holds the history of refreshes.
-const HISTORY: &str = "refreshes";
 
 /// The schema in the lake that holds the registry.
 pub const SCHEMA: &str = "ducklake_ivm";
@@ -29,11 +22,6 @@ pub const SCHEMA: &str = "ducklake_ivm";
 /// `"lake"."ducklake_ivm"."table"`
 pub(crate) fn registry_table(lake: &Lake, table: &str) -> String {
     format!("{}.{}.{}", identifier(lake.alias()), identifier(SCHEMA), identifier(table))
-}
-
-/// The table that holds the history of refreshes.
-pub(crate) fn history_table(lake: &Lake) -> String {
-    registry_table(lake, HISTORY)
 }
 
 /// The name of the state table of a view.
@@ -61,19 +49,7 @@ pub(super) fn create_schema(lake: &Lake) -> Result<(), LakeError> {
          strategy VARCHAR, class VARCHAR, columns VARCHAR, plan VARCHAR, duckdb_version VARCHAR)",
         registry_table(lake, "views")
     ))?;
-    create_history(lake)
-}
-
-/// Makes an empty history, in place of whatever has its name.
-pub(crate) fn create_history(lake: &Lake) -> Result<(), LakeError> {
-    lake.execute(&format!("DROP TABLE IF EXISTS {}", registry_table(lake, HISTORY)))?;
-    lake.execute(&format!(
-        "CREATE TABLE {} (view_id VARCHAR, view_name VARCHAR, snapshot BIGINT, strategy VARCHAR, reason VARCHAR, \
-         sources VARCHAR, terms_total BIGINT, terms_run BIGINT, rows_in BIGINT, rows_inserted BIGINT, \
-         rows_deleted BIGINT, elapsed_ms BIGINT, refreshed_at TIMESTAMP, commit_id VARCHAR)",
-        registry_table(lake, HISTORY)
-    ))?;
-    Ok(())
+    history::create(lake)
 }
 
 const VIEW_FIELDS: &str =
@@ -238,110 +214,6 @@ pub(crate) fn write_state(
     }
 }
 
-/// Appends to the history of refreshes.
-pub(crate) fn append_refresh(lake: &Lake, view: &View, record: &RefreshRecord) -> Result<(), ViewError> {
-    let optional = |text: &Option<String>| text.as_ref().map_or_else(|| "NULL".to_owned(), |text| literal(text));
-    lake.execute(&format!(
-        "INSERT INTO {} VALUES ({}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, make_timestamp({}), {})",
-        registry_table(lake, "refreshes"),
-        literal(view.id.as_str()),
-        literal(&view.name.to_string()),
-        record.snapshot,
-        literal(&record.strategy),
-        optional(&record.reason),
-        literal(&to_json(&record.sources, &view.name)?),
-        record.terms_total,
-        record.terms_run,
-        record.rows_in,
-        record.rows_inserted,
-        record.rows_deleted,
-        record.elapsed_ms,
-        microseconds(),
-        literal(&record.commit_id),
-    ))
-    .map_err(
-        |error| if error.is_unbound() { ViewError::History { detail: error.to_string() } } else { error.into() },
-    )?;
-    Ok(())
-}
-
-/// What is wrong with the history, if anything is.
-pub(crate) fn history_damage(transaction: &Transaction<'_>) -> Result<Option<String>, LakeError> {
-    let sql = format!(
-        "SELECT view_id, view_name, snapshot, strategy, reason, sources, terms_total, terms_run, rows_in, \
-         rows_inserted, rows_deleted, elapsed_ms, refreshed_at, commit_id FROM {} LIMIT 0",
-        registry_table(transaction, HISTORY)
-    );
-    match transaction.query(&sql) {
-        Ok(_) => Ok(None),
-        Err(error) if error.is_unbound() => Ok(Some(error.to_string())),
-        Err(error) => Err(error),
-    }
-}
-
-/// How much of the history a sync looks at.
-const LOOKED_BACK: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-
-/// Now, in microseconds since 1970. The engine's own clock would need its time zones for it, which takes longer than the
-/// statement.
-fn microseconds() -> u128 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_micros()
-}
-
-/// What is known of each view's last refresh: enough to see, without a read per view, which of them may have something
-/// to do. It comes from the last month of the history, however long that is; views that were not refreshed since are
-/// looked up in their state tables, which hold the truth in any case.
-pub fn observed(transaction: &Transaction<'_>, views: &[View]) -> Result<BTreeMap<ViewId, ObservedView>, ViewError> {
-    let mut observed = BTreeMap::new();
-    if views.is_empty() {
-        return Ok(observed);
-    }
-    let sql = format!(
-        "SELECT view_id, max(snapshot_id), arg_max(snapshot, snapshot_id), arg_max(sources, snapshot_id) \
-         FROM {} WHERE refreshed_at >= make_timestamp({}) GROUP BY view_id ORDER BY view_id",
-        registry_table(transaction, "refreshes"),
-        microseconds().saturating_sub(LOOKED_BACK.as_micros())
-    );
-    let rows = match transaction.query(&sql) {
-        Ok(found) => found.rows,
-        // The states tell the same, one by one.
-        Err(error) if error.is_unbound() => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
-    for row in &rows {
-        // What cannot be read is looked up in the states.
-        if let Ok((id, view)) = observed_view(row) {
-            observed.insert(id, view);
-        }
-    }
-    for view in views.iter().filter(|view| !observed.contains_key(&view.id)).collect::<Vec<_>>() {
-        let Some(state) = state_if_known(transaction, view)? else { continue };
-        let sources = state.sources.iter().map(|source| SourceWindow {
-            table: format!("{}.{}", source.schema, source.name),
-            id: source.table,
-            from: source.watermark,
-            to: source.watermark,
-            changed: false,
-        });
-        let (landed, snapshot) = (state.landed, state.snapshot);
-        observed.insert(view.id.clone(), ObservedView { landed, snapshot, sources: sources.collect() });
-    }
-    Ok(observed)
-}
-
-fn observed_view(row: &[Value]) -> Result<(ViewId, ObservedView), ViewError> {
-    let [id, landed, snapshot, sources] = row else {
-        return Err(ViewError::registry(HISTORY, "has other columns than expected"));
-    };
-    let id = id.as_str()?;
-    let view = ObservedView {
-        landed: SnapshotId(landed.as_u64()?),
-        snapshot: SnapshotId(snapshot.as_u64()?),
-        sources: from_json(sources.as_str()?, &ViewName::new(SCHEMA, id))?,
-    };
-    Ok((ViewId(id.to_owned()), view))
-}
-
 /// Whether a view of the lake itself, which is a stored SELECT and no table, has that name.
 pub(crate) fn is_lake_view(transaction: &Transaction<'_>, name: &ViewName) -> Result<bool, LakeError> {
     let metadata = transaction.metadata();
@@ -483,10 +355,10 @@ pub fn protect(transaction: &Transaction<'_>, tables: &[TableId]) -> Result<bool
     Ok(changed)
 }
 
-fn to_json<T: Serialize + ?Sized>(value: &T, view: &ViewName) -> Result<String, ViewError> {
+pub(super) fn to_json<T: Serialize + ?Sized>(value: &T, view: &ViewName) -> Result<String, ViewError> {
     serde_json::to_string(value).map_err(|error| ViewError::registry(&view.to_string(), error))
 }
 
-fn from_json<T: DeserializeOwned>(text: &str, view: &ViewName) -> Result<T, ViewError> {
+pub(super) fn from_json<T: DeserializeOwned>(text: &str, view: &ViewName) -> Result<T, ViewError> {
     serde_json::from_str(text).map_err(|error| ViewError::registry(&view.to_string(), error))
 }

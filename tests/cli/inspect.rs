@@ -48,6 +48,57 @@ fn history() {
     assert_transcript!("history", story.join("\n"));
 }
 
+/// Catches: a view that cannot be refreshed from changes because what it stands for expired, of which one command says this
+/// and another one that.
+#[test]
+fn an_expired_watermark_is_told_alike() {
+    let shop = shop();
+    shop.sql("INSERT INTO orders VALUES (7, 1, 70.00);\nINSERT INTO orders VALUES (8, 2, 80.00)");
+    let newest = shop.snapshot();
+    let old: Vec<String> = (1..newest).map(|snapshot| snapshot.to_string()).collect();
+    shop.sql(&format!("CALL ducklake_expire_snapshots('lake', versions => [{}])", old.join(", ")));
+    let story = [
+        asked(&shop, &["status"]),
+        asked(&shop, &["plan", "sales", "--sql"]),
+        asked(&shop, &["sync", "--dry-run"]),
+        shop.transcript(&["sync"]),
+        asked(&shop, &["history", "sales"]),
+    ];
+    assert_transcript!("expired_watermark", story.join("\n"));
+}
+
+/// Catches: an error that is gone with the output of the sync that met it, or that is kept once per sync, or for good.
+#[test]
+fn the_last_error_is_kept() {
+    let shop = shop();
+    shop.sql("CREATE TABLE numbers (n VARCHAR);\nINSERT INTO numbers VALUES ('1')");
+    shop.succeed(&["sync"]);
+    shop.succeed(&["create", "parsed", "--sql", "SELECT n::INTEGER AS n FROM numbers"]);
+    shop.sql("INSERT INTO numbers VALUES ('two')");
+    let before = shop.snapshot();
+    let mut story = vec![shop.transcript(&["sync"])];
+    assert_eq!(shop.snapshot(), before + 1);
+    shop.run(&["sync"]);
+    shop.run(&["sync", "--dry-run"]);
+    assert_eq!(shop.snapshot(), before + 1, "the same error is kept once");
+    story.push(asked(&shop, &["status", "parsed"]));
+    story.push(asked(&shop, &["status", "parsed", "--format", "json"]));
+    let csv = asked(&shop, &["status", "parsed", "--format", "csv"]);
+    assert!(csv.contains(",last_error_at,last_error_message\n"), "{csv}");
+    story.push(asked(&shop, &["history", "parsed"]));
+    story.push(asked(&shop, &["history", "parsed", "-n", "1", "--format", "json"]));
+    story.push(asked(&shop, &["snapshots", "-n", "1"]));
+    // What is wrong goes away without leaving a change: that nothing has to be done is a success.
+    shop.sql("DELETE FROM numbers WHERE n = 'two'");
+    let before = shop.snapshot();
+    story.push(shop.transcript(&["sync"]));
+    shop.run(&["sync"]);
+    assert_eq!(shop.snapshot(), before + 1);
+    story.push(asked(&shop, &["status", "parsed"]));
+    story.push(asked(&shop, &["history", "parsed"]));
+    assert_transcript!("last_error", story.join("\n"));
+}
+
 #[test]
 fn snapshots() {
     let shop = shop();

@@ -160,6 +160,25 @@ fn apply() {
     assert_transcript!("apply", story.join("\n"));
 }
 
+/// Catches: a broken view of which `apply` says that it is unchanged, and a view without a delta of which it does not say
+/// so.
+#[test]
+fn apply_mends_what_is_broken() {
+    let shop = Shop::new(Catalog::DuckDb);
+    let views = "CREATE MATERIALIZED VIEW dear AS SELECT id, amount FROM orders WHERE amount > 15;\n\
+                 CREATE MATERIALIZED VIEW drawn AS SELECT id, random() AS x FROM orders;\n";
+    std::fs::write(shop.path("views.sql"), views).unwrap();
+    let mut story = vec![shop.transcript(&["apply", "views.sql"])];
+    shop.sql("ALTER TABLE orders DROP COLUMN amount;\nALTER TABLE orders ADD COLUMN amount INTEGER");
+    story.push(shop.transcript(&["apply", "views.sql", "--dry-run", "--format", "json"]));
+    story.push(shop.transcript(&["apply", "views.sql"]));
+    story.push(shop.transcript(&["apply", "views.sql"]));
+    // Nor can it be mended where its SELECT has become meaningless.
+    shop.sql("ALTER TABLE orders DROP COLUMN amount");
+    story.push(shop.transcript(&["apply", "views.sql"]));
+    assert_transcript!("apply_broken", story.join("\n"));
+}
+
 #[test]
 fn results_alone_are_on_stdout() {
     let shop = Shop::new(Catalog::DuckDb);

@@ -173,7 +173,7 @@ impl Watched {
         );
         let sql = sql.unwrap_or_else(|| panic!("{self:?} cannot be rendered"));
         let expected = match (misfit, renamed, swapped) {
-            (true, true, _) => Expected::RowsOrBroken { sql, says: &["has another name than in the query"] },
+            (true, true, true) => Expected::RowsOrBroken { sql, says: &["has another name than in the query"] },
             (true, false, true) => Expected::RowsOrBroken { sql, says: &["cannot become", "now reads other columns"] },
             _ => Expected::Rows { sql, misfit },
         };

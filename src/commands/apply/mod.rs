@@ -8,12 +8,13 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
-use super::create::refusal;
+use super::create::{CreateAnswer, refusal};
 use super::failure::{Exit, Failure};
 use super::global::Session;
 use super::output::{self, Answer, NONE, Page};
+use crate::inspect::condition::condition;
 use crate::lake::{Access, Lake, literal};
-use crate::view::{self, Creation, Strategy, View, ViewError, ViewName, registry};
+use crate::view::{self, Created, Creation, Strategy, View, ViewError, ViewName, registry};
 use definitions::Definition;
 
 const EXAMPLES: &str = "\
@@ -24,8 +25,9 @@ Examples:
 A file holds definitions, each ended by a semicolon:
   CREATE MATERIALIZED VIEW mart.sales AS SELECT …;
 
-Views that are not there yet are created, those whose SELECT differs from their definition are replaced, the others are \
-left as they are. A view that reads another one comes after it, wherever it stands in the files.";
+Views that are not there yet are created; those whose SELECT differs from their definition, and those that are broken, \
+are replaced; the others are left as they are. A view that reads another one comes after it, wherever it stands in the \
+files.";
 
 /// Create and replace views so that they are what files say
 #[derive(Args)]
@@ -58,9 +60,24 @@ enum Action {
 struct Applied {
     view: String,
     action: Action,
+    /// Why it is replaced.
+    reason: Option<String>,
     /// How many rows the view has now.
     rows: Option<u64>,
+    /// Why the view is not maintained from changes, and whatever else there is to know of what was made.
+    notes: Vec<String>,
     error: Option<String>,
+}
+
+impl Applied {
+    fn new(view: &ViewName, action: Action) -> Applied {
+        Applied { view: view.to_string(), action, reason: None, rows: None, notes: Vec::new(), error: None }
+    }
+
+    fn failed(&mut self, failure: &Failure) {
+        self.error = Some(failure.message.clone());
+        output::failure(failure);
+    }
 }
 
 #[derive(Serialize)]
@@ -79,21 +96,9 @@ impl Apply {
         let mut views = Vec::new();
         let mut exit = Exit::Done;
         for definition in in_order(&lake, &definitions)? {
-            let action = match known.iter().find(|view| view.name == definition.name) {
-                None => Action::Create,
-                Some(view) if view.sql == definition.sql => Action::Keep,
-                Some(_) => Action::Replace,
-            };
-            let mut applied = Applied { view: definition.name.to_string(), action, rows: None, error: None };
-            if !self.dry_run && action != Action::Keep {
-                match create(&lake, definition, &known) {
-                    Ok(rows) => applied.rows = Some(rows),
-                    Err(failure) => {
-                        applied.error = Some(failure.message.clone());
-                        output::failure(&failure);
-                        exit = Exit::ViewFailed;
-                    }
-                }
+            let applied = self.apply(&lake, definition, &known);
+            if applied.error.is_some() {
+                exit = Exit::ViewFailed;
             }
             views.push(applied);
             if session.interrupts.signal().is_some() {
@@ -111,7 +116,51 @@ impl Apply {
     }
 }
 
-fn create(lake: &Lake, definition: &Definition, known: &[View]) -> Result<u64, Failure> {
+impl Apply {
+    /// Does what is to be done about one view, or says it.
+    fn apply(&self, lake: &Lake, definition: &Definition, known: &[View]) -> Applied {
+        let mut applied = Applied::new(&definition.name, Action::Keep);
+        match known.iter().find(|view| view.name == definition.name) {
+            None => applied.action = Action::Create,
+            Some(view) if view.sql != definition.sql => {
+                applied.action = Action::Replace;
+                applied.reason = Some("its SELECT differs".to_owned());
+            }
+            Some(view) => match broken(lake, view) {
+                Ok(None) => return applied,
+                Ok(Some(trouble)) => {
+                    applied.action = Action::Replace;
+                    applied.reason = Some(trouble);
+                }
+                Err(failure) => {
+                    applied.failed(&failure);
+                    return applied;
+                }
+            },
+        }
+        if !self.dry_run {
+            match create(lake, definition, known) {
+                Ok(created) => {
+                    applied.rows = Some(created.rows);
+                    applied.notes = CreateAnswer::of(&created).remarks();
+                }
+                Err(failure) => applied.failed(&failure),
+            }
+        }
+        applied
+    }
+}
+
+/// What is wrong with a view that cannot be refreshed as it stands.
+fn broken(lake: &Lake, view: &View) -> Result<Option<String>, Failure> {
+    let transaction = lake.begin()?;
+    let found = condition(&transaction, view).map_err(|error| error.about(&view.name))?;
+    let trouble = found.trouble.as_ref().filter(|_| found.word() == "broken").map(ToString::to_string);
+    let prefix = format!("view {} ", view.name);
+    Ok(trouble.map(|trouble| trouble.strip_prefix(&prefix).map_or(trouble.clone(), |rest| format!("it {rest}"))))
+}
+
+fn create(lake: &Lake, definition: &Definition, known: &[View]) -> Result<Created, Failure> {
     let old = known.iter().find(|view| view.name == definition.name);
     let creation = Creation {
         name: definition.name.clone(),
@@ -122,7 +171,7 @@ fn create(lake: &Lake, definition: &Definition, known: &[View]) -> Result<u64, F
         check: false,
     };
     let created = view::create(lake, &creation);
-    created.map(|created| created.rows).map_err(|error| refusal(error, &creation).at(&definition.place))
+    created.map_err(|error| refusal(error, &creation).at(&definition.place))
 }
 
 /// Drops views, each after those that read it.
@@ -133,9 +182,7 @@ fn prune(lake: &Lake, mut names: Vec<ViewName>, dry_run: bool, views: &mut Vec<A
         let mut refusal = None;
         for name in names {
             match if dry_run { Ok(()) } else { view::drop_view(lake, &name).map(|_| ()) } {
-                Ok(()) => {
-                    views.push(Applied { view: name.to_string(), action: Action::Drop, rows: None, error: None });
-                }
+                Ok(()) => views.push(Applied::new(&name, Action::Drop)),
                 Err(error @ ViewError::Dependents { .. }) => {
                     refusal = Some(error);
                     held.push(name);
@@ -218,5 +265,13 @@ impl Answer for ApplyAnswer {
             })
             .collect();
         page.table(&["view", "outcome", "rows"], &rows);
+        let told = self.views.iter().filter(|view| view.reason.is_some() || !view.notes.is_empty());
+        for (position, view) in told.enumerate() {
+            if position == 0 {
+                page.gap();
+            }
+            let remarks: Vec<&str> = view.reason.iter().chain(&view.notes).map(String::as_str).collect();
+            page.paragraph(&format!("{}: ", view.view), "  ", &remarks.join("; "));
+        }
     }
 }
