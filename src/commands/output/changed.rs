@@ -43,9 +43,6 @@ impl Page {
     /// Rows below a header, each in one line: values that are too wide are cut. Where there are too many columns for that,
     /// each value has a line.
     pub(in crate::commands) fn changed_rows(&mut self, header: &[String], rows: &[ChangedRow]) {
-        if self.is_too_wide(header, rows) {
-            return self.changed_values(header, rows);
-        }
         let mut previous: Option<&ChangedRow> = None;
         let mut lines: Vec<(Style, Vec<String>)> = Vec::new();
         for row in rows {
@@ -65,18 +62,7 @@ impl Page {
         }
         let head: Vec<String> = std::iter::once(String::new()).chain(header.iter().cloned()).collect();
         lines.insert(0, (Style::new().bold(), head));
-        self.cut_lines(&lines);
-    }
-
-    /// Would a line be too wide with every value cut as far as it may be?
-    fn is_too_wide(&self, header: &[String], rows: &[ChangedRow]) -> bool {
-        let narrow = |column: usize| {
-            let cells = rows.iter().filter_map(|row| row.values.get(column));
-            let widest = cells.map(|value| length(&cell(value.as_deref()))).fold(length(&header[column]), usize::max);
-            GAP.len() + widest.min(NARROWEST)
-        };
-        // The sign stands in a column of its own.
-        1 + (0..header.len()).map(narrow).sum::<usize>() > self.width()
+        if overflows(&lines, self.width()) { self.changed_values(header, rows) } else { self.cut_lines(&lines) }
     }
 
     /// Rows with each value in a line of its own; of an update, what differs stands there twice.
@@ -112,11 +98,24 @@ impl Page {
         }
     }
 
-    /// A table whose cells are values: each row in one line, and what is too wide is cut.
+    /// A table whose cells are values: each row in one line, and what is too wide is cut. Where there are too many columns
+    /// for that, each value has a line.
     pub(in crate::commands) fn values(&mut self, header: &[&str], rows: Vec<Vec<String>>) {
         let mut lines = vec![(Style::new(), header.iter().map(|head| (*head).to_owned()).collect())];
         lines.extend(rows.into_iter().map(|row| (Style::new(), row)));
-        self.cut_lines(&lines);
+        if !overflows(&lines, self.width()) {
+            return self.cut_lines(&lines);
+        }
+        let names = header.iter().map(|name| length(name)).max().unwrap_or(0).min(self.width() / 3);
+        let room = self.width().saturating_sub(names + GAP.len());
+        for (position, (_, cells)) in lines.iter().skip(1).enumerate() {
+            if position > 0 {
+                self.gap();
+            }
+            for (name, cell) in header.iter().zip(cells) {
+                self.line(&format!("{}{GAP}{}", fit(name, names), fit(cell, room.min(length(cell)))));
+            }
+        }
     }
 
     fn cut_lines(&mut self, lines: &[(Style, Vec<String>)]) {
@@ -132,6 +131,14 @@ impl Page {
 /// How many columns of a terminal it takes.
 fn length(text: &str) -> usize {
     text.width()
+}
+
+/// Would a line be too wide with every value cut as far as it may be?
+fn overflows(lines: &[(Style, Vec<String>)], width: usize) -> bool {
+    let columns = lines.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
+    let widest = |column: usize| lines.iter().filter_map(|(_, cells)| cells.get(column)).map(|cell| length(cell)).max();
+    let narrow = (0..columns).map(|column| widest(column).unwrap_or(0).min(NARROWEST) + GAP.len());
+    narrow.sum::<usize>() > width + GAP.len()
 }
 
 /// How wide each column may be so that a line fits: the widest give way first.
@@ -184,6 +191,15 @@ mod tests {
         let text = anstream::adapter::strip_str(page.as_str()).to_string();
         assert!(text.starts_with("-  column_0  a\n-  column_1  long value 1\n"), "{text}");
         assert!(text.contains("\n\n-  column_0  b\n+  column_0  c\n   column_1  long value 1\n"), "{text}");
+    }
+
+    #[test]
+    fn many_values_stand_below_each_other() {
+        let mut page = Page::new(40);
+        let header = ["copies", "first", "second", "third", "fourth", "fifth"];
+        page.values(&header, vec![vec!["a value that is long".to_owned(); 6], vec!["b".repeat(50); 6]]);
+        assert!(page.as_str().starts_with("copies  a value that is long\nfirst   a value"), "{}", page.as_str());
+        assert!(page.as_str().ends_with("\nfifth   bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb…\n"), "{}", page.as_str());
     }
 
     #[test]
