@@ -23,6 +23,7 @@ mod last_change;
 mod net_change;
 mod opening;
 mod options;
+mod pasts;
 mod redact;
 mod session;
 mod stored_files;

@@ -51,6 +51,7 @@ impl Lake {
             _hold: hold,
             attached: OnceLock::new(),
             known_paths: Mutex::default(),
+            late_rows: Mutex::default(),
         };
         let lake = Self { connection, side, in_transaction: Cell::new(false), shared: Arc::new(shared) };
         lake.configure(options)?;

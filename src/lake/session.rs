@@ -100,6 +100,8 @@ pub(super) struct Shared {
     pub(super) attached: OnceLock<Attached>,
     /// Tables whose file paths were seen to be what DuckLake calls the files.
     pub(super) known_paths: Mutex<BTreeSet<(TableId, String)>>,
+    /// Tables, and versions of their rows in the catalog, whose schemas are loaded.
+    pub(super) late_rows: Mutex<BTreeSet<(TableId, u64)>>,
 }
 
 impl Shared {
@@ -332,6 +334,11 @@ impl Lake {
 
     pub(super) fn knows_path(&self, table: TableId, base: &str) -> bool {
         self.shared.known_paths().contains(&(table, base.to_owned()))
+    }
+
+    /// Whether that is new.
+    pub(super) fn remember_late_rows(&self, rows: (TableId, u64)) -> bool {
+        self.shared.late_rows.lock().unwrap_or_else(PoisonError::into_inner).insert(rows)
     }
 
     pub(super) fn remember_path(&self, table: TableId, base: &str) {

@@ -29,6 +29,7 @@ impl<'a> Transaction<'a> {
             let (pinned, newest) = transaction.pin()?;
             transaction.snapshot = pinned;
             if pinned == newest {
+                transaction.load_schemas_of_late_rows()?;
                 return Ok(transaction);
             }
             drop(transaction);

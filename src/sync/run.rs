@@ -12,7 +12,7 @@ use crate::lake::{Lake, LakeError, SnapshotId, TableId, Transaction};
 use crate::view::{
     AUTHOR, Failed, Graph, View, ViewError, ViewId, ViewName, dependency_order, drift, history,
     history::{Failure, Observed},
-    misfit, redefinitions, registry, retrying, with_fresh_files,
+    misfit, protection, redefinitions, registry, retrying, with_fresh_files,
 };
 
 /// What is to be synced, and how.
@@ -152,10 +152,7 @@ impl Overview {
     /// Makes good what a creation could not do in its own transaction.
     fn protect(&self, transaction: Transaction<'_>) -> Result<(), LakeError> {
         let tables: Vec<TableId> = self.tables.keys().copied().collect();
-        if !self.views.is_empty() && registry::protect(&transaction, &tables)? {
-            transaction.commit()?;
-        }
-        Ok(())
+        if self.views.is_empty() { Ok(()) } else { protection::protect(transaction, &tables) }
     }
 }
 

@@ -155,7 +155,9 @@ pub(crate) fn standing(transaction: &Transaction<'_>, view: &ViewId) -> Result<V
     let metadata = transaction.metadata();
     let prefix = table_name(view, "");
     let rows = transaction.query(&format!(
-        "SELECT t.table_name, t.table_id::BIGINT, t.begin_snapshot::BIGINT FROM {metadata}.ducklake_table t JOIN {metadata}.ducklake_schema s USING (schema_id) \
+        "SELECT t.table_name, t.table_id::BIGINT, \
+         (SELECT min(m.begin_snapshot) FROM {metadata}.ducklake_table m WHERE m.table_id = t.table_id)::BIGINT \
+         FROM {metadata}.ducklake_table t JOIN {metadata}.ducklake_schema s USING (schema_id) \
          WHERE t.end_snapshot IS NULL AND s.end_snapshot IS NULL AND s.schema_name = {} AND starts_with(t.table_name, {}) \
          ORDER BY t.table_id",
         literal(SCHEMA),

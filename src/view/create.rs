@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use super::name::near;
+use super::protection;
 use super::query::{self, Bound};
 use super::retry::{retrying, with_fresh_files};
 use super::{
@@ -108,8 +109,7 @@ fn protect(lake: &Lake, view: &View) -> Result<(), ViewError> {
     let transaction = lake.begin()?;
     let table = transaction.table_named(&view.name.schema, &view.name.name, transaction.snapshot())?;
     let tables: Vec<_> = table.map(|table| table.id).into_iter().collect();
-    registry::protect(&transaction, &tables)?;
-    transaction.commit()?;
+    protection::protect(transaction, &tables)?;
     Ok(())
 }
 

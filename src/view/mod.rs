@@ -17,6 +17,7 @@ mod meaning;
 mod misfit;
 mod name;
 mod order;
+pub(crate) mod protection;
 mod query;
 mod record;
 pub mod registry;

@@ -297,64 +297,6 @@ pub(crate) fn create_rows(lake: &Lake, name: &ViewName, columns: &[ViewColumn]) 
     Ok(())
 }
 
-/// Sees to it that DuckLake's maintenance leaves our tables alone and that bookkeeping stays in the catalog. A table's
-/// settings can only be made once the table is committed, so every sync looks again. Makes no snapshot.
-///
-/// Maintenance that races with a small delete loses the delete or doubles rows (DuckLake d8a1881e, format 1.0).
-pub fn protect(transaction: &Transaction<'_>, tables: &[TableId]) -> Result<bool, LakeError> {
-    let metadata = transaction.metadata();
-    let set = transaction.query(&format!(
-        "SELECT m.key, m.scope, m.scope_id FROM {metadata}.ducklake_metadata m LEFT JOIN {metadata}.ducklake_schema s \
-         ON m.scope = 'schema' AND m.scope_id = s.schema_id AND s.end_snapshot IS NULL \
-         WHERE (m.scope = 'table' AND m.key = 'auto_compact' AND m.value = 'false') OR s.schema_name = {}",
-        literal(SCHEMA)
-    ))?;
-    let is_set = |key: &str, scope: &str, id: Option<u64>| {
-        set.rows.iter().any(|row| match row.as_slice() {
-            [found_key, found, found_id] => {
-                found_key.as_str().is_ok_and(|found| found == key)
-                    && found.as_str().is_ok_and(|found| found == scope)
-                    && id.is_none_or(|id| found_id.as_u64().is_ok_and(|found| found == id))
-            }
-            _ => false,
-        })
-    };
-    let alias = identifier(transaction.alias());
-    let mut changed = false;
-    let schema = literal(SCHEMA);
-    if !is_set("auto_compact", "schema", None) {
-        transaction.execute(&format!("CALL {alias}.set_option('auto_compact', false, schema => {schema})"))?;
-        changed = true;
-    }
-    // Where the lake itself keeps no rows in its catalog, each refresh would leave small files that nothing compacts. Set
-    // for the schema, the option would make DuckLake 1.0 fail to commit a new table with rows.
-    let unset = transaction.query(&format!(
-        "SELECT t.table_name FROM {metadata}.ducklake_table t JOIN {metadata}.ducklake_schema s USING (schema_id) \
-         LEFT JOIN {metadata}.ducklake_metadata m \
-         ON m.scope = 'table' AND m.scope_id = t.table_id AND m.key = 'data_inlining_row_limit' \
-         WHERE s.schema_name = {schema} AND s.end_snapshot IS NULL AND t.end_snapshot IS NULL AND m.key IS NULL \
-         ORDER BY 1"
-    ))?;
-    for row in &unset.rows {
-        let [table] = row.as_slice() else { continue };
-        let table = literal(table.as_str()?);
-        transaction.execute(&format!(
-            "CALL {alias}.set_option('data_inlining_row_limit', 1000, schema => {schema}, table_name => {table})"
-        ))?;
-        changed = true;
-    }
-    for table in tables.iter().filter(|table| !is_set("auto_compact", "table", Some(table.0))) {
-        let Some(table) = transaction.table_by_id(*table, transaction.snapshot())? else { continue };
-        transaction.execute(&format!(
-            "CALL {alias}.set_option('auto_compact', false, schema => {}, table_name => {})",
-            literal(&table.schema),
-            literal(&table.name)
-        ))?;
-        changed = true;
-    }
-    Ok(changed)
-}
-
 pub(super) fn to_json<T: Serialize + ?Sized>(value: &T, view: &ViewName) -> Result<String, ViewError> {
     serde_json::to_string(value).map_err(|error| ViewError::registry(&view.to_string(), error))
 }
