@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::condition::{Condition, condition};
 use crate::lake::{Lake, LakeError, LastChanges, SnapshotId, TableId, Transaction, Value, identifier};
 use crate::plan::WEIGHT;
+use crate::plan::ties::first_tie;
 use crate::sync::SyncError;
 use crate::sync::damage::Damage;
 use crate::sync::nearness::{Tolerance, is_number, is_rounded, nearly_same, within_reach};
@@ -159,9 +160,7 @@ fn verify_view(lake: &Lake, view: &View, samples: usize, percent: Option<f64>) -
     // The temporary tables go with the transaction.
     transaction.rollback()?;
     let (missing, unexpected, differences) = found;
-    let note = outside.first().filter(|_| missing + unexpected > 0).map(|input| {
-        format!("view {} reads {input}, whose past is not kept: it may have changed since the last sync", view.name)
-    });
+    let note = if missing + unexpected > 0 { doubt(view, &outside, &meaning) } else { None };
     Ok(Verification {
         view: view.name.to_string(),
         snapshot: Some(state.snapshot),
@@ -176,6 +175,18 @@ fn verify_view(lake: &Lake, view: &View, samples: usize, percent: Option<f64>) -
         compared: true,
         sample: chosen.is_some().then_some(percent).flatten(),
     })
+}
+
+/// What a difference may come from, other than a wrong view.
+fn doubt(view: &View, outside: &[String], meaning: &Meaning) -> Option<String> {
+    if let Some(input) = outside.first() {
+        let name = &view.name;
+        return Some(format!(
+            "view {name} reads {input}, whose past is not kept: it may have changed since the last sync"
+        ));
+    }
+    let tie = first_tie(meaning.rel.as_ref()?)?;
+    Some(format!("view {} may hold another right answer of its query: {tie}", view.name))
 }
 
 /// The condition that takes so many per cent of a view's rows by their content; `None` if equal values of every column may

@@ -30,11 +30,15 @@ pub fn first_open_tie(rel: &Rel) -> Option<(String, String)> {
     inputs.into_iter().find_map(first_open_tie)
 }
 
-/// May the result of any operator in `rel` differ between two runs over the same tables?
-pub(crate) fn may_tie(rel: &Rel) -> bool {
+/// Where the result of `rel` may differ between two runs over the same tables, if it may: the first operator, in words.
+pub(crate) fn first_tie(rel: &Rel) -> Option<String> {
     let counted = counted_limit(rel).map(|limit| &*limit.input);
     let inputs = counted.map_or_else(|| rel.inputs(), |input| vec![input]);
-    tie(rel).is_some() || inputs.into_iter().any(may_tie)
+    let here = tie(rel).map(|tie| match tie {
+        Tie::Visible => format!("rows may tie in {}", operator_name(rel)),
+        Tie::Open(reason) => format!("{}: {reason}", operator_name(rel)),
+    });
+    here.or_else(|| inputs.into_iter().find_map(first_tie))
 }
 
 /// The limit whose rows `rel` only counts, as an uncorrelated `EXISTS` does: which rows they are is no matter.

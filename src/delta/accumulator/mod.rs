@@ -188,7 +188,7 @@ fn cut_below(mut rel: Rel, accumulators: &mut Vec<Accumulator>) -> Rel {
         let known = accumulators.len();
         let input = flatten(cut_below((*aggregate.input).clone(), accumulators));
         // What is kept must be what the view's own query took into its sums.
-        if !ties::may_tie(&input) {
+        if ties::first_tie(&input).is_none() {
             return keep(aggregate, input, measures, accumulators);
         }
         accumulators.truncate(known);
