@@ -55,7 +55,7 @@ pub enum RevisionError {
         text: String,
     },
     /// The snapshot does not exist.
-    #[error("snapshot {snapshot} does not exist: the lake has {}", present(*.oldest, *.newest))]
+    #[error("snapshot {snapshot} does not exist{}: the lake has {}", expired(snapshot, *.newest), present(*.oldest, *.newest))]
     NoSnapshot {
         /// As it was written.
         snapshot: String,
@@ -94,6 +94,11 @@ pub enum RevisionError {
     },
 }
 
+/// A number that was given is given once.
+fn expired(snapshot: &str, newest: SnapshotId) -> &'static str {
+    if snapshot.parse().is_ok_and(|id: u64| id <= newest.0) { " any more" } else { "" }
+}
+
 fn present(oldest: SnapshotId, newest: SnapshotId) -> String {
     if oldest == newest { oldest.to_string() } else { format!("{oldest} to {newest}") }
 }
@@ -112,8 +117,8 @@ impl RevisionError {
             RevisionError::Future { newest, .. } => format!("begin with a moment of the past, or with {newest}"),
             RevisionError::NoSnapshot { oldest, .. } if oldest.0 > 0 => {
                 format!(
-                    "the command snapshots lists them; those before {oldest} have expired, and 0.. shows all that is there \
-                     now"
+                    "the command snapshots lists them; others before {oldest} or between them have expired, and 0.. shows all \
+                     that is there now"
                 )
             }
             RevisionError::NoSnapshot { .. } => "the command snapshots lists them".to_owned(),
@@ -235,8 +240,35 @@ impl Revision {
                 );
                 Ok(EMPTY)
             }
-            found => found,
+            found => {
+                self.warn_of_gap(transaction, found.as_ref().ok())?;
+                found
+            }
         }
+    }
+
+    /// Says so if snapshots have expired between a moment and the snapshot that stands for it: what they did counts as done
+    /// after the moment, whether or not it was.
+    fn warn_of_gap(&self, transaction: &Transaction<'_>, found: Option<&SnapshotId>) -> Result<(), LakeError> {
+        let (Revision::Moment(moment), Some(found)) = (self, found) else { return Ok(()) };
+        let next = transaction.query_value(&format!(
+            "SELECT min(snapshot_id)::BIGINT FROM {}.ducklake_snapshot WHERE snapshot_id > {found}",
+            transaction.metadata()
+        ))?;
+        let next = next.optional(Value::as_u64)?.unwrap_or(found.0 + 1);
+        if next > found.0 + 1 {
+            let (first, last) = (found.0 + 1, next - 1);
+            let expired = if first == last {
+                format!("snapshot {first} has")
+            } else {
+                format!("snapshots {first} to {last} have")
+            };
+            tracing::warn!(
+                "{expired} expired, so nobody knows which of their changes came after {moment}: the range begins with {found}, \
+                 before all of them"
+            );
+        }
+        Ok(())
     }
 
     fn find(

@@ -67,6 +67,29 @@ fn an_expired_watermark_is_told_alike() {
     assert_transcript!("expired_watermark", story.join("\n"));
 }
 
+/// Catches: changes before a moment shown as changes after it, because the snapshots between have expired.
+#[test]
+fn a_moment_among_expired_snapshots_is_told() {
+    let shop = shop();
+    for id in 20..23 {
+        shop.sql(&format!("INSERT INTO orders VALUES ({id}, 1, 1)"));
+    }
+    let newest = shop.snapshot();
+    let (first, last) = (newest - 2, newest - 1);
+    let time = format!(
+        "SELECT strftime(snapshot_time AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%f') \
+         FROM __ducklake_metadata_lake.ducklake_snapshot WHERE snapshot_id = {last}"
+    );
+    let time = shop.open().query_value(&time).unwrap().as_str().unwrap().to_owned();
+    let range = format!("{time}..");
+    assert!(!asked(&shop, &["diff", &range, "orders"]).contains("expired"));
+    shop.sql(&format!("CALL ducklake_expire_snapshots('lake', versions => [{first}, {last}])"));
+    let shown = asked(&shop, &["diff", &range, "orders"]);
+    assert!(shown.contains(&format!("snapshots {first} to {last} have expired, so nobody knows")), "{shown}");
+    let shown = asked(&shop, &["diff", &format!("{last}.."), "orders"]);
+    assert!(shown.contains(&format!("snapshot {last} does not exist any more: the lake has ")), "{shown}");
+}
+
 /// Catches: an error that is gone with the output of the sync that met it, or that is kept once per sync, or for good.
 #[test]
 fn the_last_error_is_kept() {
