@@ -233,7 +233,8 @@ fn query_at_watermarks(
     for window in &windows {
         refuse_another_past(transaction, window)?;
     }
-    transaction.keep_join_filters_above_limits(&meaning.plan)?;
+    let tables: Vec<TableId> = state.sources.iter().map(|source| source.table).collect();
+    transaction.restrict_join_filters(&meaning.plan, &tables)?;
     recompute::query(transaction, view, meaning, &windows, state.snapshot).map_err(|error| match error {
         SyncError::TargetUnreachable { view, detail, .. } => SyncError::NotComparable { view, detail },
         error => error,

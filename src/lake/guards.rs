@@ -169,19 +169,34 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Keeps the values that a join looks for above every `LIMIT` of a bound plan, for what is run until the next call.
-    /// DuckDB 1.5.5 passes them on below an `ORDER BY … LIMIT`, which then takes its first rows from those that join
-    /// (github.com/duckdb/duckdb/issues/22924). Other plans keep that optimizer: it saves most of the reading.
-    pub fn keep_join_filters_above_limits(&self, plan: &Json) -> Result<(), LakeError> {
+    /// Keeps DuckDB from passing the values that a join looks for down to where they do harm, for what is run until the next
+    /// call. DuckDB 1.5.5 passes them on below an `ORDER BY … LIMIT` of a bound plan, which then takes its first rows from
+    /// those that join (github.com/duckdb/duckdb/issues/22924), and to the files of `tables` whose column has another type
+    /// by now, which it fails to read by them. Other plans keep that optimizer: it saves most of the reading.
+    pub fn restrict_join_filters(&self, plan: &Json, tables: &[TableId]) -> Result<(), LakeError> {
         let now = self.query_value("SELECT current_setting('disabled_optimizers')")?;
         let off: Vec<&str> = now.as_str()?.split(',').map(str::trim).collect();
-        let cautious = has_limit_below_join(plan, false);
+        let cautious = has_limit_below_join(plan, false) || self.have_retyped_columns(tables)?;
         // What was set for the buckets of a table stays.
         if off.contains(&"filter_pushdown") || off.contains(&"join_filter_pushdown") == cautious {
             return Ok(());
         }
         let more = if cautious { ",join_filter_pushdown" } else { "" };
         self.batch(&format!("SET GLOBAL disabled_optimizers = '{DISABLED_OPTIMIZERS}{more}'"))
+    }
+
+    /// Has a column of the tables had another type, as far as the lake remembers?
+    fn have_retyped_columns(&self, tables: &[TableId]) -> Result<bool, LakeError> {
+        if tables.is_empty() {
+            return Ok(false);
+        }
+        let retyped = self.query_value(&format!(
+            "SELECT count(*) > 0 FROM (SELECT table_id, column_id FROM {}.ducklake_column \
+             WHERE table_id IN ({}) GROUP BY ALL HAVING count(DISTINCT column_type) > 1)",
+            self.metadata(),
+            numbers(tables)
+        ))?;
+        retyped.as_bool()
     }
 }
 

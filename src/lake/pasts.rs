@@ -21,8 +21,9 @@ impl Transaction<'_> {
         for row in &late.rows {
             let [table, version] = row.as_slice() else { continue };
             let late = (TableId(table.as_u64()?), version.as_u64()?);
-            if self.remember_late_rows(late) {
+            if !self.knows_late_rows(late) {
                 self.load_schema(late)?;
+                self.remember_late_rows(late);
             }
         }
         Ok(())

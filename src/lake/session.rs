@@ -105,6 +105,10 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    fn late_rows(&self) -> MutexGuard<'_, BTreeSet<(TableId, u64)>> {
+        self.late_rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn known_paths(&self) -> MutexGuard<'_, BTreeSet<(TableId, String)>> {
         self.known_paths.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -336,9 +340,12 @@ impl Lake {
         self.shared.known_paths().contains(&(table, base.to_owned()))
     }
 
-    /// Whether that is new.
-    pub(super) fn remember_late_rows(&self, rows: (TableId, u64)) -> bool {
-        self.shared.late_rows.lock().unwrap_or_else(PoisonError::into_inner).insert(rows)
+    pub(super) fn knows_late_rows(&self, rows: (TableId, u64)) -> bool {
+        self.shared.late_rows().contains(&rows)
+    }
+
+    pub(super) fn remember_late_rows(&self, rows: (TableId, u64)) {
+        self.shared.late_rows().insert(rows);
     }
 
     pub(super) fn remember_path(&self, table: TableId, base: &str) {

@@ -16,7 +16,8 @@ use crate::view::{Binding, Bound, DEFAULT_SCHEMA, Meaning, View, ViewColumn, bin
 ///
 /// A text may stand in for the old meaning only where it gives the same columns and reads the same ones. The first that
 /// does is taken: the user's own, if no name changed; the same over stand-ins that have the old names; the stored plan,
-/// which names every column that it reads, printed over the present names.
+/// which names every column that it reads, printed over the present names. Once a view was bound by other names than those
+/// of its text, only the last is left: what is known of its sources has the later names.
 pub(super) fn bound_anew(
     transaction: &Transaction<'_>,
     view: &View,
@@ -31,21 +32,31 @@ pub(super) fn bound_anew(
         return Err(SyncError::TargetUnreachable { view, target, detail });
     }
     // The text knows only names, and a name may be another table's or column's by now.
+    let renamed = view.class.renamed || windows.iter().any(followed);
+    let under_other_names = |mut query: Query| {
+        if let Some(bound) = &mut query.rebound {
+            bound.class.renamed = renamed;
+        }
+        query
+    };
     let refused = match windows.iter().find(|window| followed(window)) {
         Some(window) => format!("{} or a column of it has another name than in the query", window.name()),
+        None if view.class.renamed => "its tables or their columns have other names than in the query".to_owned(),
         None => match own_text(transaction, view, windows) {
             Ok(query) => return Ok(query),
             Err(refused) => format!("the query {refused}"),
         },
     };
-    if let Some(query) = over_stand_ins(transaction, view, windows)? {
-        return Ok(query);
+    if !view.class.renamed
+        && let Some(query) = over_stand_ins(transaction, view, windows)?
+    {
+        return Ok(under_other_names(query));
     }
     // The types of another table may be any; of the same one they are only wider.
     if let Some(rel) = meaning.rel.as_ref().filter(|_| !windows.iter().any(Window::is_replaced)) {
         let sql = printed_present(transaction, rel, windows);
         if let Ok(bound) = fitting(transaction, view, windows, &sql) {
-            return Ok(Query { sql, rebound: Some(Box::new(bound)) });
+            return Ok(under_other_names(Query { sql, rebound: Some(Box::new(bound)) }));
         }
     }
     Err(SyncError::MeaningChanged { view: view.name.clone(), detail: format!("{misfit}, and {refused}") })

@@ -227,7 +227,8 @@ impl<'a> Refresh<'a> {
     /// What the view means; from here on its query and its delta may be run.
     fn meaning(&self) -> Result<Meaning, SyncError> {
         let meaning = meaning_of(self.transaction, &self.view, &self.plan)?;
-        self.transaction.keep_join_filters_above_limits(&meaning.plan)?;
+        let tables: Vec<TableId> = self.windows.iter().map(|window| window.source.table).collect();
+        self.transaction.restrict_join_filters(&meaning.plan, &tables)?;
         Ok(meaning)
     }
 
@@ -392,8 +393,12 @@ impl<'a> Refresh<'a> {
         Ok(true)
     }
 
-    /// Gives columns of the table other types; says whether DuckLake can: it only widens.
+    /// Gives columns of the table other types; says whether DuckLake can: it only widens, and appends what is new in a
+    /// struct at its end, whatever the order.
     fn promote(&self, target: &str, retyped: &[(&ViewColumn, &ViewColumn)]) -> Result<bool, LakeError> {
+        if retyped.iter().any(|(_, new)| new.stored_type.contains("STRUCT(")) {
+            return Ok(false);
+        }
         for (old, new) in retyped {
             let (name, data_type) = (identifier(&old.name), &new.stored_type);
             let altered = self

@@ -138,7 +138,7 @@ fn create_once(lake: &Lake, creation: &Creation) -> Result<Created, ViewError> {
     let sources = sources::resolve(&transaction, &creation.name, &bound.binding, transaction.snapshot())?;
     let tables: Vec<TableId> = sources.iter().map(|source| source.table).collect();
     transaction.read_all_files_of_late_buckets(&tables)?;
-    transaction.keep_join_filters_above_limits(&bound.plan)?;
+    transaction.restrict_join_filters(&bound.plan, &tables)?;
     let reads =
         sources.iter().map(|source| (source.table, format!("{}.{}", source.schema, source.name), source.watermark));
     transaction.refuse_doubled_reads(&reads.collect::<Vec<_>>())?;

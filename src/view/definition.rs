@@ -59,6 +59,7 @@ impl Strategy {
 
 /// What kind of maintenance a definition allows; found when the view is created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Class {
     /// Why there is no delta: the operator in the way and the reason. `None` for a view that is maintained from changes.
     pub obstacle: Option<Obstacle>,
@@ -74,6 +75,10 @@ pub struct Class {
     /// The accumulator tables that are kept for it; none in a view made by a program that kept none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accumulators: Vec<AccumulatorTable>,
+    /// The tables or columns that its text names are called otherwise since it was bound anew, and the names may be those
+    /// of others: only the bound plan tells what the view means.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub renamed: bool,
 }
 
 impl Class {

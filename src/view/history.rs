@@ -168,8 +168,9 @@ pub(crate) struct Failure {
 /// Records the refreshes that failed, in a commit of their own, if there is anything to record. Of `known` is what was known
 /// of the views before.
 pub(crate) fn record_failures(lake: &Lake, failures: &[Failure], known: &Observed) -> Result<(), ViewError> {
-    let is_new =
-        |failure: &&Failure| known.errors.get(&failure.view.id).is_none_or(|last| !is_the_same(last, &failure.error));
+    let is_new = |failure: &&Failure| {
+        known.errors.get(&failure.view.id).is_none_or(|last| !is_the_same(last, &shortened(&failure.error)))
+    };
     let failures: Vec<&Failure> = failures.iter().filter(is_new).collect();
     if failures.is_empty() {
         return Ok(());
@@ -183,7 +184,7 @@ pub(crate) fn record_failures(lake: &Lake, failures: &[Failure], known: &Observe
         let record = RefreshRecord {
             snapshot: observed.map_or(view.created, |observed| observed.snapshot),
             strategy: FAILED.to_owned(),
-            reason: Some(error.clone()),
+            reason: Some(shortened(error)),
             sources: sources.collect(),
             terms_total: view.class.terms,
             terms_run: 0,
@@ -202,10 +203,23 @@ pub(crate) fn record_failures(lake: &Lake, failures: &[Failure], known: &Observe
     Ok(())
 }
 
-/// Do two texts tell of the same error? How full a disk is, or how many rows are concerned, may differ each minute.
+/// The text as the lake keeps it: what an error quotes can be of any length.
+fn shortened(text: &str) -> String {
+    const KEPT: usize = 4000;
+    match text.char_indices().nth(KEPT) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// Do two texts tell of the same error? How full a disk is, how many rows are concerned, or what a new file is called may
+/// differ each minute.
 fn is_the_same(one: &str, other: &str) -> bool {
-    let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
-    words(one) == words(other)
+    fn words(text: &str) -> impl Iterator<Item = &str> {
+        text.split(|c: char| !c.is_alphanumeric() && c != '-')
+            .filter(|word| !word.contains(|c: char| c.is_ascii_digit()))
+    }
+    words(one).eq(words(other))
 }
 
 #[cfg(test)]
@@ -215,6 +229,11 @@ mod tests {
     #[test]
     fn errors_are_told_apart_by_their_words() {
         assert!(is_the_same("no space: 10.2 of 10.3 GB used", "no space: 9.8 of 10.3 GB used"));
+        let file = |id: &str| format!("cannot write /lake/main/v/ducklake-{id}.parquet: no space left");
+        assert!(is_the_same(
+            &file("01a22c96-0072-76cc-abcd-ef0123456789"),
+            &file("01a22c97-99aa-7abc-8def-0123456789ab")
+        ));
         assert!(!is_the_same("column \"a\" was dropped", "column \"b\" was dropped"));
     }
 }

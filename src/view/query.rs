@@ -134,7 +134,7 @@ pub(crate) fn bind(transaction: &Transaction<'_>, name: &ViewName, text: &str) -
     let terms = accumulated.as_ref().map_or(0, |kept| delta::most_terms(&kept.rel, &kept.accumulators));
     let accumulators = accumulated.as_ref().map_or_else(Vec::new, |kept| kept.tables.clone());
     let full_only = untracked || undecided;
-    let class = Class { obstacle, untracked, full_only, printable: rel.is_some(), terms, accumulators };
+    let class = Class { obstacle, untracked, full_only, printable: rel.is_some(), terms, accumulators, renamed: false };
     Ok(Bound { sql, plan, binding, columns, rel, accumulated, class, order_dropped, renamed })
 }
 
