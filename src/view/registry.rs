@@ -3,7 +3,7 @@
 //! | table | rows | written by |
 //! |---|---|---|
 //! | `views` | one per view: definition, bound plan, class, columns | create, drop, and a refresh that had to bind anew |
-//! | `refreshes` | one per refresh, appended ([`history`](super::history)) | create and every refresh that writes or fails |
+//! | `refreshes` | one per refresh, appended ([`history`]) | create and every refresh that writes or fails |
 //! | `state_<id>` | exactly one: watermarks | an UPDATE by every refresh that writes |
 //!
 //! DuckLake's conflicts are per table, so the UPDATE of a view's own state table is what keeps two refreshes of one view
