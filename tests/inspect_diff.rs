@@ -15,8 +15,8 @@ use std::sync::Once;
 
 use ducklake_ivm::inspect::log::TouchedTable;
 use ducklake_ivm::inspect::{
-    Diff, FileTotals, InspectError, LogOptions, Range, Revision, RowOptions, diff, files, history, impact, log,
-    revision, stage_rows, status,
+    Diff, FileTotals, InspectError, LogOptions, Range, Revision, RowOptions, Span, diff, explain, files, history,
+    impact, log, revision, stage_rows, status,
 };
 use ducklake_ivm::lake::{Lake, LakeError, SnapshotId, TableColumn, Transaction, identifier};
 use ducklake_ivm::sync::{Event, Method, SyncOptions, sync};
@@ -409,6 +409,58 @@ fn a_view_is_followed_by_the_ids_of_its_tables() {
     let dropped = format!("dropped at {to}");
     let told: Vec<_> = told.iter().map(|(name, net, words)| (name.as_str(), *net, words.as_str())).collect();
     assert_eq!(told, [("main.t", -20, dropped.as_str()), ("main.t", 1, format!("created at {}", to - 3).as_str())]);
+}
+
+/// Catches: a view taken for as young as the table that it was bound to anew, the birth of a table for one that expired, and
+/// a view that nobody reads as the table asked for.
+#[test]
+fn the_impact_knows_the_age_of_views_and_tables() {
+    let scratch = lake();
+    scratch.run("CREATE TABLE u AS SELECT 'x' AS v");
+    let before = scratch.current();
+    view(&scratch, "v", "SELECT id FROM t");
+    view(&scratch, "above", "SELECT count(*) AS n FROM v");
+    view(&scratch, "fresh", "SELECT v FROM u");
+    let made = scratch.current();
+    scratch.run("DROP TABLE t;\nCREATE TABLE t (id INTEGER);\nINSERT INTO t VALUES (1)");
+    let born = made + 2;
+    sync(&scratch.lake, &SyncOptions::default(), &|_: &Event<'_>| {}).unwrap();
+    scratch.run("INSERT INTO t VALUES (2)");
+    let told = |from: u64, to: u64, names: &[ViewName]| {
+        let (_, found) = impact(&scratch.lake, &range(from, to), names).unwrap();
+        let told = found.iter().map(|view| (view.strategy.map(Method::word), view.reason.clone().unwrap_or_default()));
+        told.collect::<Vec<_>>()
+    };
+    let replaced = (Some("recompute"), "main.t was dropped and created again".to_owned());
+    assert_eq!(told(made, born + 1, &[])[2], replaced);
+    assert_eq!(told(before, scratch.current(), &[])[2], replaced);
+    assert_eq!(told(born, born + 1, &[])[2], (Some("incremental"), String::new()));
+    // What was there when a view was made is nothing that came later.
+    let younger = format!("the view was made at snapshot {}, and has held since what was there then", made - 1);
+    assert_eq!(told(before - 1, made, &[])[1], (Some("noop"), younger));
+    let (_, found) = impact(&scratch.lake, &range(before, made), &[]).unwrap();
+    let after = format!("main.t, which it reads now, was made at snapshot {born}, after this range");
+    assert_eq!((found[2].strategy, &found[2].notes), (Some(Method::Noop), &vec![after]));
+    let plan =
+        explain(&scratch.lake, &ViewName::new("main", "v"), Span { from: Some(SnapshotId(0)), to: None }).unwrap();
+    assert_eq!(plan.next_reason, Some(format!("main.t was made at snapshot {born}, and was not there at 0")));
+    // A view is a table for those that read it.
+    let of_view = told(born, scratch.current(), &[ViewName::new("main", "v")]);
+    assert_eq!((of_view[0].0, of_view[2].0), (Some("incremental"), Some("noop")), "{of_view:?}");
+    let error = impact(&scratch.lake, &range(born, scratch.current()), &[ViewName::new("main", "above")]).unwrap_err();
+    assert!(error.to_string().starts_with("no view reads main.above"), "{error}");
+}
+
+/// Catches: a hint to write a range that nobody meant, and a word about the begin where the end is wrong.
+#[test]
+fn a_range_that_makes_no_sense_says_which_side_is_wrong() {
+    let scratch = lake();
+    let hint = |text: &str| diff(&scratch.lake, &text.parse().unwrap(), &[]).unwrap_err().hint().unwrap();
+    assert!(hint("..1").contains("write 0..1"), "{}", hint("..1"));
+    assert_eq!(hint("2..1"), "write 1..2");
+    let error = diff(&scratch.lake, &"1999-12-30..1999-12-31".parse().unwrap(), &[]).unwrap_err();
+    assert!(error.to_string().starts_with("the range ends at 1999-12-31T00:00:00Z"), "{error}");
+    assert!(error.hint().unwrap().starts_with("let it end after "));
 }
 
 /// Catches: files that cannot be listed any more once the first snapshots have expired, and a date before them refused.

@@ -314,7 +314,8 @@ fn somebody_elses_writes_are_noticed_and_repaired() {
     let report = view_of(&report, "v");
     let error = report.error.unwrap();
     assert!(error.ends_with("(0 rows inserted, 1 deleted)"), "{error}");
-    assert_eq!(report.hint.unwrap(), "rebuild it with sync --repair");
+    let first = format!("diff {}^! main.v --rows shows what came first", world.current() - 1);
+    assert_eq!(report.hint.unwrap(), format!("rebuild it with sync --repair; {first}"));
     let options = SyncOptions { repair: true, views: vec![ViewName::parse("v").unwrap()], ..SyncOptions::default() };
     assert_eq!(view_of(&world.sync_with(&options).unwrap(), "v").strategy, Some(Method::Full));
     world.assert_holds("v", JOIN);

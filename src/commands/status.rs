@@ -28,7 +28,7 @@ pub(super) struct StatusArguments {
     /// The views [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// End with exit code 4 if a view is behind or broken
+    /// End with exit code 4 if a view is behind, or cannot be refreshed, or failed to be the last time
     #[arg(long)]
     check: bool,
     /// With --check: how long a change may wait to be taken in
@@ -41,7 +41,7 @@ impl StatusArguments {
     pub(super) fn run(&self, session: &Session) -> Result<Exit, Failure> {
         let names = names::parse(&self.names)?;
         let lake = session.open(Access::ReadOnly)?;
-        let answer = StatusAnswer { views: status(&lake, &names)? };
+        let answer = StatusAnswer { views: status(&lake, &names)?, are_all: names.is_empty() };
         session.output.answer_rows(&lake, &answer)?;
         let behind = answer.views.iter().any(|view| self.is_behind(view));
         Ok(if self.check && behind { Exit::Difference } else { Exit::Done })
@@ -49,7 +49,7 @@ impl StatusArguments {
 
     fn is_behind(&self, view: &Status) -> bool {
         let waits = Duration::from_millis(view.lag_ms);
-        view.error.is_some() || view.stale && self.max_lag.is_none_or(|max_lag| waits > max_lag)
+        view.condition != "ok" || view.stale && self.max_lag.is_none_or(|max_lag| waits > max_lag)
     }
 }
 
@@ -57,6 +57,9 @@ impl StatusArguments {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct StatusAnswer {
     views: Vec<Status>,
+    /// Are these all views of the lake?
+    #[serde(skip)]
+    are_all: bool,
 }
 
 impl Answer for StatusAnswer {
@@ -115,7 +118,8 @@ impl Answer for StatusAnswer {
             page.gap();
             page.paragraph(&format!("{}: ", view.view), "  ", note);
         }
-        if let Some(oldest) = self.views.iter().filter_map(|view| view.oldest_needed).min() {
+        // Snapshots are expired by this line: the views that are not shown need theirs, too.
+        if let Some(oldest) = self.views.iter().filter_map(|view| view.oldest_needed).min().filter(|_| self.are_all) {
             page.gap();
             page.line(&format!("no view needs a snapshot before {oldest}"));
         }

@@ -18,7 +18,8 @@ Examples:
 
 Each view is compared with its SELECT, run at the snapshot that the view stands for: changes that it has not taken in \
 yet are no difference. Equal rows are counted. A view whose query gives other rows each time it runs (random(), now()) \
-cannot be compared, and is said not to be. The exit code is 4 if a view differs.";
+cannot be compared, and is said not to be. The exit code is 4 if a view differs, and 1 if none does but one is broken and so could \
+not be compared.";
 
 /// Compare views with a full recompute of their SELECT, and show the rows that differ
 #[derive(Args)]
@@ -119,10 +120,11 @@ impl Answer for VerifyAnswer {
 }
 
 fn row(view: &Verification) -> Vec<String> {
+    let sample = view.sample.map(|percent| format!(" (sample of {percent} %)")).unwrap_or_default();
     let result = match (view.compared, view.holds()) {
-        (false, _) => "not compared",
-        (true, true) => "equal",
-        (true, false) => "DIFFERS",
+        (false, _) => "not compared".to_owned(),
+        (true, true) => format!("equal{sample}"),
+        (true, false) => format!("DIFFERS{sample}"),
     };
     let count = |count: u64| if view.compared { count.to_string() } else { NONE.to_owned() };
     vec![
@@ -131,7 +133,7 @@ fn row(view: &Verification) -> Vec<String> {
         count(view.rows),
         count(view.missing),
         count(view.unexpected),
-        result.to_owned(),
+        result,
     ]
 }
 

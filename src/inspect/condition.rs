@@ -24,9 +24,11 @@ pub(crate) struct Condition {
 }
 
 impl Condition {
-    /// A word for it: `ok`, `changed` by someone else, or `broken`.
-    pub(crate) fn word(&self) -> &'static str {
+    /// A word for it: `ok`, `changed` by someone else, `broken`, or `failing` if nothing else is known to be wrong with a
+    /// view whose last refresh `failed`.
+    pub(crate) fn word(&self, failed: bool) -> &'static str {
         match &self.trouble {
+            None if failed => "failing",
             None => "ok",
             Some(SyncError::Damaged { damage, .. }) if !damage.breaks() => "changed",
             Some(_) => "broken",

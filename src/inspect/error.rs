@@ -39,6 +39,12 @@ pub enum InspectError {
         /// The name.
         table: ViewName,
     },
+    /// Nothing follows from what happened to that view's rows.
+    #[error("no view reads {view}, which is a view itself: its changes mean nothing for any")]
+    UnreadView {
+        /// The name.
+        view: ViewName,
+    },
     /// There is no such column.
     #[error("table {table} has no column {column:?} at snapshot {at}")]
     UnknownColumn {
@@ -102,6 +108,9 @@ impl InspectError {
             | InspectError::Condition { near, .. } => {
                 (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")))
             }
+            InspectError::UnreadView { view } => Some(format!(
+                "leave the name out to see what the range means for {view}, or name a table that it reads"
+            )),
             InspectError::LakeView { .. } => Some("name the tables that it reads".to_owned()),
         }
     }

@@ -9,12 +9,13 @@ use super::InspectError;
 use super::condition::{Condition, condition};
 use super::diff::touched;
 use super::revision::Range;
+use super::status::last_error;
 use crate::lake::{Lake, SnapshotId, TableId, Transaction};
 use crate::sync::forecast::forecast;
 use crate::sync::temporary::Temporary;
-use crate::sync::window::{Window, changes_since, window};
+use crate::sync::window::{Misfit, Window, changes_since, window};
 use crate::sync::{Method, SyncError, follows};
-use crate::view::{View, ViewId, ViewName, ViewState, drift, meaning, redefinitions, registry};
+use crate::view::{View, ViewId, ViewName, ViewState, drift, history, meaning, redefinitions, registry};
 
 /// What a range means for a view; serialised, an element of `diff --impact --format json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -22,7 +23,7 @@ use crate::view::{View, ViewId, ViewName, ViewState, drift, meaning, redefinitio
 pub struct Impact {
     /// The view, as `schema.name`.
     pub view: String,
-    /// Whether it can be refreshed as it stands: `ok`, `changed` by someone else, or `broken`, as `status` says.
+    /// Whether it can be refreshed as it stands: `ok`, `failing`, `changed` by someone else, or `broken`, as `status` says.
     pub condition: &'static str,
     /// The tables that it reads and that changed.
     pub reads: Vec<String>,
@@ -81,6 +82,7 @@ pub fn impact(
     let views = registry::views(&transaction)?;
     // Where a state is lost, it is not known which table is whose; the view's own error says so.
     let by_table = registry::tables(&transaction, &views).unwrap_or_default();
+    refuse_unread_views(&transaction, &views, tables, &ids, &by_table)?;
     let mut found = Vec::new();
     for view in &views {
         let mut told = Told { impact: Impact::none(view), below: Vec::new() };
@@ -90,15 +92,37 @@ pub fn impact(
             }
             // Rows that cannot be read end a transaction of DuckDB.
             transaction.rollback()?;
-            if !matches!(error, SyncError::SourceNotYet { .. }) {
-                told.impact.condition = "broken";
-            }
+            told.impact.condition = "broken";
             told.impact.fails(&error.about(&view.name));
             transaction = lake.begin()?;
         }
         found.push(told);
     }
     Ok((touched.span, follow(&views, found)))
+}
+
+/// What happened to the rows of a view that no other one reads means nothing for any.
+fn refuse_unread_views(
+    transaction: &Transaction<'_>,
+    views: &[View],
+    names: &[ViewName],
+    touched: &[TableId],
+    by_table: &BTreeMap<TableId, ViewId>,
+) -> Result<(), InspectError> {
+    let own = |view: &View| touched.iter().find(|table| by_table.get(table) == Some(&view.id));
+    for (view, table) in
+        views.iter().filter(|view| names.contains(&view.name)).filter_map(|view| Some((view, own(view)?)))
+    {
+        let mut is_read = false;
+        for other in views {
+            let state = registry::state_if_known(transaction, other)?;
+            is_read |= state.is_some_and(|state| state.sources.iter().any(|source| source.table == *table));
+        }
+        if !is_read {
+            return Err(InspectError::UnreadView { view: view.name.clone() });
+        }
+    }
+    Ok(())
 }
 
 /// What is known of a view.
@@ -113,13 +137,13 @@ impl Told {
         &mut self,
         transaction: &Transaction<'_>,
         view: &View,
-        (from, to): (SnapshotId, SnapshotId),
+        (begin, to): (SnapshotId, SnapshotId),
         touched: &[TableId],
         by_table: &BTreeMap<TableId, ViewId>,
     ) -> Result<(), SyncError> {
         let Told { impact, below } = self;
         let found = condition(transaction, view)?;
-        impact.condition = found.word();
+        impact.condition = found.word(last_error(transaction, view)?.is_some());
         let Condition { state, trouble, .. } = found;
         if let Some(trouble) = &trouble {
             impact.fails(trouble);
@@ -127,14 +151,15 @@ impl Told {
         let Some(mut state) = state else { return Ok(()) };
         below.extend(state.sources.iter().filter_map(|source| by_table.get(&source.table).cloned()));
         impact.notes = drift(transaction, view, &redefinitions(transaction, view.created)?)?;
-        if trouble.is_none() && view.created >= to {
+        let made = history::made(transaction, view)?;
+        if trouble.is_none() && made >= to {
             impact.strategy = Some(Method::Noop);
             impact.reason = Some("the view is younger than this range".to_owned());
             impact.skipped = state.sources.iter().map(|source| format!("{}.{}", source.schema, source.name)).collect();
             return Ok(());
         }
         // A view that is younger than the begin has taken in what was there when it was made.
-        let from = from.max(view.created).min(to);
+        let from = begin.max(made).min(to);
         for source in &mut state.sources {
             source.watermark = from;
             if let Some(table) = transaction.table_by_id(source.table, from)? {
@@ -151,6 +176,11 @@ impl Told {
         temporary.clear(transaction)?;
         impact.strategy = Some(found.method);
         impact.reason = found.reason;
+        let is_touched = state.sources.iter().any(|source| touched.contains(&source.table));
+        if found.method == Method::Noop && impact.reason.is_none() && made > begin && is_touched {
+            impact.reason =
+                Some(format!("the view was made at snapshot {made}, and has held since what was there then"));
+        }
         if let (Ok(plan), Method::Incremental | Method::Noop) = (&found.delta, found.method) {
             impact.terms_total = plan.account().len();
             impact.terms_run = plan.terms_run();
@@ -176,12 +206,21 @@ impl Impact {
             let is_touched = touched.contains(&source.table);
             let (name, is_read) = match window(transaction, &view.name, source, to, &changes) {
                 Ok(mut window) => {
+                    // The view is older than the begin, so the table took the place of another one.
+                    if window.born.is_some() && window.misfit.is_none() {
+                        window.misfit = Some(Misfit::Replaced { at: window.born });
+                    }
                     window.changed &= is_touched || window.misfit.is_some();
                     let told = (window.name(), window.changed);
                     windows.push(window);
                     told
                 }
                 Err(SyncError::Lake(error)) => return Err(error.into()),
+                Err(SyncError::SourceNotYet { table, born, .. }) => {
+                    self.notes
+                        .push(format!("{table}, which it reads now, was made at snapshot {born}, after this range"));
+                    (table, false)
+                }
                 Err(_) if self.error.is_some() => (format!("{}.{}", source.schema, source.name), is_touched),
                 Err(error) => return Err(error),
             };

@@ -1,6 +1,8 @@
 //! Snapshots as people write them: `120`, `HEAD~3`, `2026-11-01`, `@view`, and ranges of them: `120..135`, `120..`, and
 //! `120^!` for what one commit changed.
 
+use std::cmp::Ordering;
+
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -74,6 +76,16 @@ pub enum RevisionError {
         /// When it was made.
         time: String,
     },
+    /// The range ends before anything was there.
+    #[error("the range ends at {moment}, and no snapshot is as old: the oldest is {oldest}, of {time}")]
+    EndsTooEarly {
+        /// The moment.
+        moment: Timestamp,
+        /// The oldest that there is.
+        oldest: SnapshotId,
+        /// When it was made.
+        time: String,
+    },
     /// Nobody knows yet what comes after that moment.
     #[error("{moment} is still to come: the newest snapshot is {newest}, of {time}")]
     Future {
@@ -91,6 +103,8 @@ pub enum RevisionError {
         from: SnapshotId,
         /// Its end.
         to: SnapshotId,
+        /// Is the begin the newest snapshot, as where none is written?
+        from_newest: bool,
     },
 }
 
@@ -126,7 +140,13 @@ impl RevisionError {
             RevisionError::TooEarly { oldest, .. } => {
                 format!("begin with {oldest}.., or with 0.. for all that is there now")
             }
-            RevisionError::Backwards { from, to } => format!("write {to}..{from}"),
+            RevisionError::EndsTooEarly { time, .. } => {
+                format!("let it end after {time}, or leave its end out for the newest snapshot")
+            }
+            RevisionError::Backwards { to, from_newest: true, .. } => {
+                format!("a begin that is left out is the newest snapshot: write 0..{to} for all up to {to}, or {to}..")
+            }
+            RevisionError::Backwards { from, to, .. } => format!("write {to}..{from}"),
         })
     }
 }
@@ -208,8 +228,21 @@ impl Range {
     /// The two snapshots. As a begin, 0 is the empty lake, whether or not that snapshot has expired.
     pub fn resolve(&self, transaction: &Transaction<'_>) -> Result<(SnapshotId, SnapshotId), InspectError> {
         self.from.refuse_future(transaction)?;
-        let (from, to) = (self.from.begin(transaction)?, self.to.resolve(transaction)?);
-        if from > to { Err(RevisionError::Backwards { from, to }.into()) } else { Ok((from, to)) }
+        let (from, warning) = self.from.begin(transaction)?;
+        let to = self.to.resolve(transaction).map_err(|error| match error {
+            InspectError::Revision(RevisionError::TooEarly { moment, oldest, time }) => {
+                RevisionError::EndsTooEarly { moment, oldest, time }.into()
+            }
+            error => error,
+        })?;
+        if from > to {
+            let from_newest = self.from == Revision::Head(0);
+            return Err(RevisionError::Backwards { from, to, from_newest }.into());
+        }
+        if let Some(warning) = warning {
+            tracing::warn!("{warning}");
+        }
+        Ok((from, to))
     }
 }
 
@@ -232,43 +265,39 @@ impl Revision {
     }
 
     /// The same as the begin of a range, which need not be there if it is that of the lake itself: no table was there yet.
-    fn begin(&self, transaction: &Transaction<'_>) -> Result<SnapshotId, InspectError> {
+    /// With it, what the user should know of it.
+    fn begin(&self, transaction: &Transaction<'_>) -> Result<(SnapshotId, Option<String>), InspectError> {
         match self.find(transaction, &|id| Ok(id == EMPTY || transaction.snapshot_exists(id)?)) {
             Err(InspectError::Revision(RevisionError::TooEarly { moment, oldest: EMPTY, time })) => {
-                tracing::warn!(
-                    "{moment} is before the lake's first snapshot, of {time}: the range begins with the empty lake"
-                );
-                Ok(EMPTY)
+                let before = format!("{moment} is before the lake's first snapshot, of {time}");
+                Ok((EMPTY, Some(format!("{before}: the range begins with the empty lake"))))
             }
             found => {
-                self.warn_of_gap(transaction, found.as_ref().ok())?;
-                found
+                let id = found?;
+                Ok((id, self.gap(transaction, id)?))
             }
         }
     }
 
-    /// Says so if snapshots have expired between a moment and the snapshot that stands for it: what they did counts as done
+    /// What to say if snapshots have expired between a moment and the snapshot that stands for it: what they did counts as done
     /// after the moment, whether or not it was.
-    fn warn_of_gap(&self, transaction: &Transaction<'_>, found: Option<&SnapshotId>) -> Result<(), LakeError> {
-        let (Revision::Moment(moment), Some(found)) = (self, found) else { return Ok(()) };
+    fn gap(&self, transaction: &Transaction<'_>, found: SnapshotId) -> Result<Option<String>, LakeError> {
+        let Revision::Moment(moment) = self else { return Ok(None) };
         let next = transaction.query_value(&format!(
             "SELECT min(snapshot_id)::BIGINT FROM {}.ducklake_snapshot WHERE snapshot_id > {found}",
             transaction.metadata()
         ))?;
         let next = next.optional(Value::as_u64)?.unwrap_or(found.0 + 1);
-        if next > found.0 + 1 {
-            let (first, last) = (found.0 + 1, next - 1);
-            let expired = if first == last {
-                format!("snapshot {first} has")
-            } else {
-                format!("snapshots {first} to {last} have")
-            };
-            tracing::warn!(
-                "{expired} expired, so nobody knows which of their changes came after {moment}: the range begins with {found}, \
-                 before all of them"
-            );
-        }
-        Ok(())
+        let (first, last) = (found.0 + 1, next - 1);
+        let expired = match last.cmp(&first) {
+            Ordering::Less => return Ok(None),
+            Ordering::Equal => format!("snapshot {first} has"),
+            Ordering::Greater => format!("snapshots {first} to {last} have"),
+        };
+        Ok(Some(format!(
+            "{expired} expired, so nobody knows which of their changes came after {moment}: the range begins with {found}, \
+             before all of them"
+        )))
     }
 
     fn find(

@@ -15,7 +15,8 @@ use crate::view::{View, ViewError, ViewName, drift, history, redefinitions, regi
 pub struct Status {
     /// The view, as `schema.name`.
     pub view: String,
-    /// `ok`; `changed`, if someone else wrote to its table; `broken`, if it cannot be refreshed as it is.
+    /// `ok`; `failing`, if its last refresh failed; `changed`, if someone else wrote to its table; `broken`, if it cannot be
+    /// refreshed as it is.
     pub condition: &'static str,
     /// The snapshot that its rows stand for; null if that is lost.
     pub snapshot: Option<SnapshotId>,
@@ -123,6 +124,7 @@ fn all_in_one(
 
 fn view_status(transaction: &Transaction<'_>, view: &View, lags: &mut Lags<'_>) -> Result<Status, SyncError> {
     let condition = condition(transaction, view)?;
+    let last_error = last_error(transaction, view)?;
     let state = condition.state.as_ref();
     let first_change = state.map(|state| lags.first_change(view, state)).transpose()?.flatten();
     let mut notes = drift(transaction, view, &redefinitions(transaction, view.created)?)?;
@@ -130,7 +132,7 @@ fn view_status(transaction: &Transaction<'_>, view: &View, lags: &mut Lags<'_>) 
     notes.extend(lost.filter(|_| first_change.is_some()).map(|lost| format!("{lost}: the next sync recomputes it")));
     Ok(Status {
         view: view.name.to_string(),
-        condition: condition.word(),
+        condition: condition.word(last_error.is_some()),
         snapshot: state.map(|state| state.snapshot),
         stale: first_change.is_some(),
         lag_snapshots: first_change.map_or(Ok(0), |first| lags.commits_from(first))?,
@@ -141,7 +143,7 @@ fn view_status(transaction: &Transaction<'_>, view: &View, lags: &mut Lags<'_>) 
         maintenance: if view.class.obstacle.is_none() { "incremental" } else { "recompute" },
         reason: view.class.obstacle.as_ref().map(ToString::to_string),
         last_refresh: last_refresh(transaction, view)?,
-        last_error: last_error(transaction, view)?,
+        last_error,
         notes,
         hint: condition.trouble.as_ref().and_then(SyncError::hint),
         error: condition.trouble.map(|error| error.to_string()),
@@ -182,7 +184,8 @@ fn last_refresh(transaction: &Transaction<'_>, view: &View) -> Result<Option<Las
     }))
 }
 
-fn last_error(transaction: &Transaction<'_>, view: &View) -> Result<Option<LastError>, LakeError> {
+/// The error of the view's last refresh, if that failed.
+pub(super) fn last_error(transaction: &Transaction<'_>, view: &View) -> Result<Option<LastError>, LakeError> {
     let row = last_line(transaction, view, "CAST(refreshed_at AS VARCHAR), strategy, reason", "true")?;
     let Some([at, strategy, message]) = row.as_deref() else { return Ok(None) };
     if strategy.as_str()? != history::FAILED {

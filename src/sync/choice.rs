@@ -47,10 +47,14 @@ pub(crate) fn choose(
     })
 }
 
-/// Why the changes of some source cannot be read: what the view stands for has expired there.
+/// Why the changes of some source cannot be read: what the view stands for has expired there, or the table is younger.
 pub(crate) fn lost_past(windows: &[Window]) -> Option<String> {
     let lost = windows.iter().find(|window| window.changed && window.old.is_none() && window.misfit.is_none())?;
-    Some(format!("snapshot {} of {} can no longer be read", lost.from, lost.name()))
+    let (from, name) = (lost.from, lost.name());
+    Some(match lost.born {
+        Some(born) => format!("{name} was made at snapshot {born}, and was not there at {from}"),
+        None => format!("snapshot {from} of {name} can no longer be read"),
+    })
 }
 
 fn by_sources(

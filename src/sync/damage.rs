@@ -4,7 +4,7 @@
 use super::SyncError;
 use super::temporary::Temporary;
 use super::window::has_changed;
-use crate::lake::{LakeError, LastChanges, NetChangeRequest, SnapshotId, TableId, TableIdentity, Transaction};
+use crate::lake::{LakeError, LastChanges, NetChangeRequest, SnapshotId, TableId, TableIdentity, Transaction, Value};
 use crate::view::{Binding, View, ViewError, ViewName, ViewState, registry, resolve, standing, table_name};
 
 /// What was done to a view.
@@ -30,6 +30,8 @@ pub enum Damage {
     ForeignWrite {
         /// The view's last own commit.
         since: SnapshotId,
+        /// The first commit of someone else, where that can still be looked at.
+        first: Option<SnapshotId>,
         /// Rows that came.
         inserted: u64,
         /// Rows that went.
@@ -56,10 +58,13 @@ impl std::fmt::Display for Damage {
                 f.write_str("its table was dropped, and someone else gave its name to a view of the lake")
             }
             Damage::Columns { detail } => write!(f, "someone else changed the columns of its table: {detail}"),
-            Damage::ForeignWrite { since, inserted, deleted } => write!(
-                f,
-                "someone else wrote to its table after snapshot {since} ({inserted} rows inserted, {deleted} deleted)"
-            ),
+            Damage::ForeignWrite { since, first, inserted, deleted } => {
+                let first = first.map(|first| format!(", first at {first}")).unwrap_or_default();
+                write!(
+                    f,
+                    "someone else wrote to its table after snapshot {since}{first} ({inserted} rows inserted, {deleted} deleted)"
+                )
+            }
             Damage::Accumulator { table, since, detail } => {
                 write!(
                     f,
@@ -123,7 +128,31 @@ pub(crate) fn of_table(
         let rows = transaction.count_at(table, current)?;
         (rows.saturating_sub(state.rows), state.rows.saturating_sub(rows))
     };
-    Ok(((inserted, deleted) != (0, 0)).then_some(Damage::ForeignWrite { since, inserted, deleted }))
+    if (inserted, deleted) == (0, 0) {
+        return Ok(None);
+    }
+    let first = first_write(transaction, table.id, since)?;
+    Ok(Some(Damage::ForeignWrite { since, first, inserted, deleted }))
+}
+
+/// The first commit after `since` that wrote rows to a table, if what it changed can still be looked at.
+fn first_write(
+    transaction: &Transaction<'_>,
+    table: TableId,
+    since: SnapshotId,
+) -> Result<Option<SnapshotId>, LakeError> {
+    let first = transaction.query_value(&format!(
+        "SELECT min(snapshot_id)::BIGINT FROM {}.ducklake_snapshot_changes \
+         WHERE snapshot_id > {since} AND snapshot_id <= {} AND regexp_matches(\
+         regexp_replace(coalesce(changes_made, ''), '\"([^\"]|\"\")*\"', '', 'g'), \
+         '(^|,)(inserted_into_table|deleted_from_table|inlined_insert|inlined_delete):{table}(,|$)')",
+        transaction.metadata(),
+        transaction.snapshot(),
+    ))?;
+    let Some(first) = first.optional(Value::as_u64)?.map(SnapshotId) else { return Ok(None) };
+    // Of a window in which commits have expired, nobody knows which was the first.
+    let is_whole = transaction.snapshot_ids(since..=first)?.len() as u64 == first.0 - since.0 + 1;
+    Ok(Some(first).filter(|_| is_whole))
 }
 
 /// What was done to the accumulator tables of a view whose state is `state`.

@@ -226,7 +226,14 @@ impl SyncError {
                 "give it a new definition with create --or-replace, or drop it"
             }
             SyncError::SourceNotYet { born, .. } => return Some(format!("ask for snapshot {born} or a later one")),
-            SyncError::Damaged { .. } => "rebuild it with sync --repair",
+            SyncError::Damaged { view, damage } => {
+                return Some(match damage.as_ref() {
+                    Damage::ForeignWrite { first: Some(first), .. } => {
+                        format!("rebuild it with sync --repair; diff {first}^! {view} --rows shows what came first")
+                    }
+                    _ => "rebuild it with sync --repair".to_owned(),
+                });
+            }
             SyncError::RowsMissing { .. } => "compare with verify, rebuild with sync --repair, and report it",
             SyncError::SourceNotRefreshed { .. } => "mend that view first",
             SyncError::Overtaken { .. } => "the next sync brings them together",

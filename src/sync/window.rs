@@ -24,6 +24,8 @@ pub(crate) struct Window {
     pub to: SnapshotId,
     /// Did the table change in between?
     pub changed: bool,
+    /// The snapshot that made the table, if that is after the begin.
+    pub born: Option<SnapshotId>,
     /// The table at `from`; `None` if that snapshot is gone.
     pub old: Option<Face>,
     /// The table at `to`.
@@ -220,7 +222,12 @@ pub(crate) fn window(
     }
     let new = Face { at, identity, columns };
     let old = if moved { face_before(transaction, source, from)? } else { None };
-    Ok(Window { source: source.clone(), from, to, changed: moved, old, new, misfit })
+    let is_younger = moved
+        && old.is_none()
+        && transaction.snapshot_exists(from)?
+        && transaction.table_by_id(source.table, from)?.is_none();
+    let born = if is_younger { begun(transaction, source.table)? } else { None };
+    Ok(Window { source: source.clone(), from, to, changed: moved, born, old, new, misfit })
 }
 
 /// Whether a table changed in a window: mostly known for all tables at once.
@@ -335,6 +342,7 @@ fn replaced(
         from: source.watermark,
         to,
         changed: true,
+        born: None,
         old: None,
         new: Face { at: to, identity, columns },
         misfit: Some(Misfit::Replaced { at: born }),

@@ -207,7 +207,7 @@ fn write(
     let record = RefreshRecord {
         snapshot: view.created,
         strategy: Strategy::Full.word().to_owned(),
-        reason: Some(if replaced.view.is_some() { "replaced" } else { "created" }.to_owned()),
+        reason: Some(if replaced.view.is_some() { history::REPLACED } else { history::CREATED }.to_owned()),
         sources: windows.collect(),
         terms_total: view.class.terms,
         terms_run: 0,

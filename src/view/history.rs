@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use super::registry::{SCHEMA, from_json, registry_table, state_if_known, to_json};
-use super::{AUTHOR, ObservedView, RefreshRecord, SourceWindow, View, ViewError, ViewId, ViewName};
+use super::{AUTHOR, ObservedView, RefreshRecord, SourceWindow, Strategy, View, ViewError, ViewId, ViewName};
 use crate::lake::{Lake, LakeError, SnapshotId, Transaction, Value, literal};
 
 /// The name of the table.
@@ -19,6 +19,11 @@ pub(crate) const FAILED: &str = "failed";
 pub(crate) fn table(lake: &Lake) -> String {
     registry_table(lake, HISTORY)
 }
+
+/// The reason that stands in the first line of a view.
+pub(super) const CREATED: &str = "created";
+/// The same for a definition in place of another one.
+pub(super) const REPLACED: &str = "replaced";
 
 /// Makes an empty history, in place of whatever has its name.
 pub(crate) fn create(lake: &Lake) -> Result<(), LakeError> {
@@ -71,6 +76,25 @@ pub(crate) fn damage(transaction: &Transaction<'_>) -> Result<Option<String>, La
         Err(error) if error.is_unbound() => Ok(Some(error.to_string())),
         Err(error) => Err(error),
     }
+}
+
+/// The snapshot that a view's definition was first bound at, as far as the history tells: a view that another table was given
+/// to is bound anew, and no younger for it.
+pub(crate) fn made(transaction: &Transaction<'_>, view: &View) -> Result<SnapshotId, LakeError> {
+    let sql = format!(
+        "SELECT max(snapshot) FROM {} WHERE view_id = {} AND strategy = {} AND reason IN ({}, {})",
+        table(transaction),
+        literal(view.id.as_str()),
+        literal(Strategy::Full.word()),
+        literal(CREATED),
+        literal(REPLACED),
+    );
+    let made = match transaction.query_value(&sql) {
+        Ok(made) => made.optional(Value::as_u64)?.map(SnapshotId),
+        Err(error) if error.is_unbound() => None,
+        Err(error) => return Err(error),
+    };
+    Ok(made.unwrap_or(view.created).min(view.created))
 }
 
 /// How much of the history a sync looks at.

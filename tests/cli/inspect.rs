@@ -105,7 +105,10 @@ fn the_last_error_is_kept() {
     shop.run(&["sync", "--dry-run"]);
     assert_eq!(shop.snapshot(), before + 1, "the same error is kept once");
     story.push(asked(&shop, &["status", "parsed"]));
+    story.push(asked(&shop, &["status", "parsed", "--check", "--max-lag", "1d"]));
     story.push(asked(&shop, &["status", "parsed", "--format", "json"]));
+    assert!(!shop.transcript(&["status", "parsed"]).contains("no view needs"));
+    assert!(shop.transcript(&["status"]).contains("no view needs a snapshot before "));
     let csv = asked(&shop, &["status", "parsed", "--format", "csv"]);
     assert!(csv.contains(",last_error_at,last_error_message\n"), "{csv}");
     story.push(asked(&shop, &["history", "parsed"]));

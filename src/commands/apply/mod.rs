@@ -155,7 +155,7 @@ impl Apply {
 fn broken(lake: &Lake, view: &View) -> Result<Option<String>, Failure> {
     let transaction = lake.begin()?;
     let found = condition(&transaction, view).map_err(|error| error.about(&view.name))?;
-    let trouble = found.trouble.as_ref().filter(|_| found.word() == "broken").map(ToString::to_string);
+    let trouble = found.trouble.as_ref().filter(|_| found.word(false) == "broken").map(ToString::to_string);
     let prefix = format!("view {} ", view.name);
     Ok(trouble.map(|trouble| trouble.strip_prefix(&prefix).map_or(trouble.clone(), |rest| format!("it {rest}"))))
 }
