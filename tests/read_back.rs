@@ -42,15 +42,16 @@ fn written(shop: &Shop, name: &str, arguments: &[&str]) -> PathBuf {
 const VALUES: &str = "
     CREATE TABLE kinds (
         b BOOLEAN, i8 TINYINT, i64 BIGINT, u64 UBIGINT, small DECIMAL(4,1), wide DECIMAL(38,10), f FLOAT, d DOUBLE,
-        v VARCHAR, blob BLOB, day DATE, moment TIMESTAMP, zoned TIMESTAMPTZ, clock TIME, id UUID,
+        v VARCHAR, blob BLOB, day DATE, moment TIMESTAMP, zoned TIMESTAMPTZ, clock TIME, huge HUGEINT, id UUID,
         list INTEGER[], pair STRUCT(x INTEGER, y VARCHAR[]), map MAP(VARCHAR, DECIMAL(9,2)));
     INSERT INTO kinds VALUES
         (true, -128, -9223372036854775808, 18446744073709551615, 123.4, 1234567890123456789012345678.0123456789, 1.5, '-0.0',
          'ä''\"', '\\x00\\xFF'::BLOB, '2026-11-30', '2026-11-30 08:30:15.123456', '2026-11-30 08:30:15+01', '23:59:59.999999',
-         '123e4567-e89b-12d3-a456-426614174000', [1, NULL, 3], {'x': 7, 'y': ['a', NULL]}, MAP {'k': 1.25, 'l': NULL}),
-        (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+         -99999999999999999999999999999999999999, '123e4567-e89b-12d3-a456-426614174000', [1, NULL, 3], {'x': 7, 'y': ['a', NULL]}, MAP {'k': 1.25, 'l': NULL}),
+        (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL),
         (false, 127, 9223372036854775807, 0, -0.1, -0.0000000001, 'inf', 'nan', '', '', '0001-01-01',
-         '1969-12-31 23:59:59.999999', '1900-01-01 00:00:00+00', '00:00:00', '00000000-0000-0000-0000-000000000000', [],
+         '1969-12-31 23:59:59.999999', '1900-01-01 00:00:00+00', '00:00:00', 9007199254740993,
+         '00000000-0000-0000-0000-000000000000', [],
          {'x': NULL, 'y': []}, MAP {})";
 
 #[test]

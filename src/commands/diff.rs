@@ -56,8 +56,9 @@ pub(super) struct Diff {
     /// With --rows: only rows for which this holds, before or after
     #[arg(long = "where", value_name = "SQL", requires = "rows")]
     condition: Option<String>,
-    /// With --rows: only these columns, separated by commas; changes of others do not count
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "rows")]
+    /// With --rows: only these columns, separated by commas; changes of others do not count. A name that holds a comma
+    /// stands in double quotes
+    #[arg(long, value_name = "COLUMNS", requires = "rows")]
     columns: Vec<String>,
 }
 
@@ -126,9 +127,11 @@ impl Diff {
             return Err(Failure::usage(format!("{message} of several tables have no common columns"))
                 .hint(format!("name one table: diff {} TABLE --rows; or take --format json", self.range)));
         }
-        let options = RowOptions { tables, columns: self.columns.clone(), condition: self.condition.clone(), limit };
+        let columns = super::names::columns(&self.columns)?;
+        let options = RowOptions { tables, columns, condition: self.condition.clone(), limit };
         let ((from, to), mut found) = stage_rows(lake, range, &options)?;
-        let none = found.iter().all(|table| table.rows == 0).then(|| self.no_rows((from, to), &found));
+        let none =
+            found.iter().all(|table| table.rows == 0).then(|| self.no_rows((from, to), &found, &options.columns));
         found.retain(|table| table.rows > 0 || !options.tables.is_empty());
         match output.format {
             Format::Table => {
@@ -163,12 +166,12 @@ impl Diff {
     }
 
     /// Why there are no rows to show.
-    fn no_rows(&self, (from, to): (SnapshotId, SnapshotId), found: &[RowTable]) -> String {
+    fn no_rows(&self, (from, to): (SnapshotId, SnapshotId), found: &[RowTable], columns: &[String]) -> String {
         let changed: u64 = found.iter().map(|table| table.changed).sum();
         let names: Vec<&str> = found.iter().map(|table| table.table.as_str()).collect();
         let of = if names.is_empty() { String::new() } else { format!(" of {}", names.join(", ")) };
         let span = format!("from snapshot {from} to {to}");
-        match (&self.condition, self.columns.as_slice()) {
+        match (&self.condition, columns) {
             (Some(condition), _) if changed > 0 => {
                 format!("of {changed} rows{of} that changed {span}, none fulfils --where '{condition}'")
             }

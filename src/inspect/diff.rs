@@ -152,7 +152,10 @@ pub(super) fn touched_with(
         let identity = |tables: &[TableIdentity]| tables.iter().find(|table| table.id == id).cloned();
         let renamed = both && identity(&before) != identity(&after);
         let may_have = renamed || changed.tables.contains(&id) || compacted.contains(&id);
-        if both && !may_have && names.is_empty() && (changed.complete || !transaction.changed(id, from, to)?) {
+        // Of maintenance whose snapshot has expired, only the files themselves tell.
+        let is_unchanged =
+            || Ok::<_, LakeError>(of_registry == Registry::LeftOut && !transaction.changed(id, from, to)?);
+        if both && !may_have && names.is_empty() && (changed.complete || is_unchanged()?) {
             continue;
         }
         let ends = Ends::of(transaction, id, from, to)?;

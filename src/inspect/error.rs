@@ -54,6 +54,8 @@ pub enum InspectError {
         column: String,
         /// The snapshot.
         at: SnapshotId,
+        /// What happened to the column of that name at another time.
+        fate: Option<String>,
         /// Names that are like it.
         near: Vec<String>,
     },
@@ -103,6 +105,7 @@ impl InspectError {
                 Some("write it as in WHERE, over the table's own columns".to_owned())
             }
             InspectError::UnknownTable { lived, .. } if !lived.is_empty() => Some(there(lived)),
+            InspectError::UnknownColumn { fate: Some(fate), .. } => Some(fate.clone()),
             InspectError::UnknownTable { near, .. }
             | InspectError::UnknownColumn { near, .. }
             | InspectError::Condition { near, .. } => {

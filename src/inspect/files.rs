@@ -88,6 +88,9 @@ pub fn of_range(
 }
 
 /// The files of the table `id`, which is called `table`, that came or went after `from`, up to `to`.
+///
+/// A file came in the commit that wrote it. DuckLake dates a file that maintenance or a later delete wrote back to the rows
+/// that it holds, so that `begin_snapshot` does not tell; its id does, for each snapshot says which id is the next one.
 pub fn files(
     transaction: &Transaction<'_>,
     id: TableId,
@@ -96,21 +99,28 @@ pub fn files(
 ) -> Result<Vec<ChangedFile>, LakeError> {
     let metadata = transaction.metadata();
     let whole_path = transaction.whole_path()?;
-    let part = |kind: &str, source: &str, rows: &str| {
+    let next_file = |at: SnapshotId| {
+        let next =
+            format!("SELECT max(next_file_id)::BIGINT FROM {metadata}.ducklake_snapshot WHERE snapshot_id <= {at}");
+        transaction.query_value(&next)?.optional(Value::as_u64).map(Option::unwrap_or_default)
+    };
+    let (first, end) = (next_file(from)?, next_file(to)?);
+    let part = |kind: &str, rows: &str| {
+        let file_id = format!("f.{kind}_file_id");
         format!(
-            "SELECT CASE WHEN f.begin_snapshot > {from} THEN 'added' ELSE 'removed' END AS change, '{kind}' AS kind, \
+            "SELECT CASE WHEN {file_id} < {first} THEN 'removed' ELSE 'added' END AS change, '{kind}' AS kind, \
              {whole_path} AS path, f.{rows}::BIGINT AS rows, f.file_size_bytes::BIGINT AS bytes \
-             FROM {metadata}.{source} f \
+             FROM {metadata}.ducklake_{kind}_file f \
              JOIN (SELECT * FROM {metadata}.ducklake_table WHERE table_id = {id} ORDER BY begin_snapshot DESC LIMIT 1) t \
              USING (table_id) JOIN {metadata}.ducklake_schema s USING (schema_id) WHERE \
-             (f.begin_snapshot > {from} AND f.begin_snapshot <= {to} AND (f.end_snapshot IS NULL OR f.end_snapshot > {to})) \
-             OR (f.begin_snapshot <= {from} AND f.end_snapshot > {from} AND f.end_snapshot <= {to})"
+             ({file_id} >= {first} AND {file_id} < {end} AND (f.end_snapshot IS NULL OR f.end_snapshot > {to})) \
+             OR ({file_id} < {first} AND f.end_snapshot > {from} AND f.end_snapshot <= {to})"
         )
     };
     let sql = format!(
         "SELECT DISTINCT * FROM ({} UNION ALL {}) ORDER BY change, kind, path",
-        part("data", "ducklake_data_file", "record_count"),
-        part("delete", "ducklake_delete_file", "delete_count")
+        part("data", "record_count"),
+        part("delete", "delete_count")
     );
     let file = |row: &Vec<Value>| match row.as_slice() {
         [change, kind, path, rows, bytes] => Ok(ChangedFile {
@@ -143,6 +153,9 @@ pub fn files(
 /// Asks the disk or the object store for each file that came. Those that went may have been cleaned up. Gives up once
 /// `unwanted` says so.
 pub fn check(lake: &Lake, files: &mut [ChangedFile], unwanted: &dyn Fn() -> bool) -> Result<(), LakeError> {
+    if files.iter().any(ChangedFile::is_file) {
+        lake.refuse_no_folder()?;
+    }
     let mut came: Vec<&mut ChangedFile> =
         files.iter_mut().filter(|file| file.change == "added" && file.is_file()).collect();
     let paths: Vec<String> = came.iter().map(|file| file.path.clone()).collect();

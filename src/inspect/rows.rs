@@ -4,7 +4,7 @@ use super::InspectError;
 use super::diff::touched;
 use super::revision::Range;
 use super::tables::{End, Ends, Staged};
-use crate::lake::{Lake, LakeError, SnapshotId, TableColumn, Transaction, identifier};
+use crate::lake::{Lake, LakeError, SnapshotId, TableColumn, TableId, Transaction, Value, identifier, literal};
 use crate::plan::WEIGHT;
 use crate::sync::temporary::{Temporary, qualified};
 use crate::view::{ViewName, near};
@@ -55,7 +55,7 @@ pub fn stage_rows(
     let mut tables = Vec::new();
     for ends in &touched.tables {
         let Some(last) = ends.last() else { continue };
-        check_columns(ends, last, options, touched.span)?;
+        check_columns(&transaction, ends, last, options, touched.span)?;
         let chosen = |column: &TableColumn| {
             // A condition may be about any column.
             options.condition.is_some() || is_chosen(&options.columns, &column.name)
@@ -76,6 +76,7 @@ fn is_chosen(columns: &[String], name: &str) -> bool {
 }
 
 fn check_columns(
+    transaction: &Transaction<'_>,
     ends: &Ends,
     last: &End,
     options: &RowOptions,
@@ -84,13 +85,44 @@ fn check_columns(
     let has = |column: &&String| last.columns.iter().any(|own| own.name.eq_ignore_ascii_case(column));
     match options.columns.iter().find(|column| !has(column)) {
         None => Ok(()),
-        Some(column) => Err(InspectError::UnknownColumn {
-            table: last.name(),
-            column: column.clone(),
-            at: if ends.new.is_some() { to } else { from },
-            near: near(column, last.columns.iter().map(|column| column.name.clone())),
-        }),
+        Some(column) => {
+            let at = if ends.new.is_some() { to } else { from };
+            Err(InspectError::UnknownColumn {
+                table: last.name(),
+                column: column.clone(),
+                at,
+                fate: column_fate(transaction, ends.id, last, column, at)?,
+                near: near(column, last.columns.iter().map(|column| column.name.clone())),
+            })
+        }
     }
+}
+
+/// What happened to the last column of a table that was ever called so.
+fn column_fate(
+    transaction: &Transaction<'_>,
+    table: TableId,
+    last: &End,
+    name: &str,
+    at: SnapshotId,
+) -> Result<Option<String>, LakeError> {
+    let rows = transaction.query(&format!(
+        "SELECT column_id::BIGINT, begin_snapshot::BIGINT, end_snapshot::BIGINT FROM {}.ducklake_column \
+         WHERE table_id = {table} AND parent_column IS NULL AND lower(column_name) = lower({}) \
+         ORDER BY begin_snapshot DESC LIMIT 1",
+        transaction.metadata(),
+        literal(name)
+    ))?;
+    let Some([id, begin, end]) = rows.rows.first().map(Vec::as_slice) else { return Ok(None) };
+    let (id, begin, end) = (id.as_u64()?, begin.as_u64()?, end.optional(Value::as_u64)?);
+    if let Some(column) = last.columns.iter().find(|column| column.id.0 == id) {
+        return Ok(Some(format!("it was renamed: at snapshot {at} it is called {}", column.name)));
+    }
+    Ok(match end {
+        _ if begin > at.0 => Some(format!("it was added at {begin}")),
+        Some(end) => Some(format!("it was dropped at {end}: let the range end before")),
+        None => None,
+    })
 }
 
 fn table(

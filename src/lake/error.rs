@@ -409,10 +409,8 @@ impl LakeError {
         if says("database is locked") || says("Could not set lock on file") || says("Unique file handle conflict") {
             return Self::Locked { cause: message };
         }
-        if says("No magic bytes found at end of file") || says("too small to be a Parquet file") {
-            let file = message.split('\'').nth(1).unwrap_or(&message).to_owned();
-            let cause = "it is cut off, or no Parquet file".to_owned();
-            return Self::DamagedFile { file, cause, table: None };
+        if let Some(error) = of_damage(&message) {
+            return error;
         }
         if says("No space left on device") || says("File too large") || says("failed to offload data block") {
             return Self::DiskFull { message };
@@ -468,6 +466,31 @@ impl LakeError {
             .map_or(message.clone(), |(_, cause)| format!("unable to connect to {cause}"));
         Self::Unreachable { uri, cause: cause.trim().to_owned() }
     }
+}
+
+/// What DuckDB's reader of Parquet files (1.5.5) says of one that is cut off, or was written over.
+fn of_damage(message: &str) -> Option<LakeError> {
+    const CUT: [&str; 3] = [
+        "No magic bytes found at end of file '",
+        "' too small to be a Parquet file",
+        "Invalid footer length provided for file '",
+    ];
+    // These are about the footer itself, and name no file.
+    const FOOTER: [&str; 2] = ["TProtocolException: ", "don't know what type:"];
+    let damaged = |file: &str, cause: String| LakeError::DamagedFile { file: file.to_owned(), cause, table: None };
+    if CUT.iter().any(|words| message.contains(words)) {
+        let file = message.split('\'').nth(1).unwrap_or(message);
+        return Some(damaged(file, "it is cut off, or no Parquet file".to_owned()));
+    }
+    if FOOTER.iter().any(|words| message.starts_with(words)) {
+        let cause = format!("its footer cannot be read ({})", message.trim_end_matches([':', ' ']));
+        return Some(damaged("that DuckDB does not name", cause));
+    }
+    let rest = ["Failed to read Parquet file \"", "Failed to read file \""]
+        .iter()
+        .find_map(|words| message.strip_prefix(words));
+    let (file, cause) = rest?.split_once("\": ")?;
+    Some(damaged(file, cause.lines().next().unwrap_or_default().trim().to_owned()))
 }
 
 /// What an object store answered, or that it did not, in the words of DuckDB's client: `HTTP GET error reading '…' in
@@ -560,6 +583,27 @@ mod tests {
         assert_eq!(lost.to_string(), "the lake's catalog cannot be reached: no connection to the server");
         let expired = LakeError::from_message("Invalid Input Error: No snapshot found at version 99");
         assert_eq!(expired.to_string(), "snapshot 99 does not exist");
+    }
+
+    #[test]
+    fn damaged_parquet_files_are_told_from_other_errors() {
+        let of = |text: &str| match LakeError::from_message(text) {
+            error @ LakeError::DamagedFile { .. } => error.to_string(),
+            other => panic!("{text}: {other:?}"),
+        };
+        let cut = "file /d/x.parquet is damaged: it is cut off, or no Parquet file";
+        for text in [
+            "Invalid Input Error: No magic bytes found at end of file '/d/x.parquet'",
+            "Invalid Input Error: File '/d/x.parquet' too small to be a Parquet file",
+            "Invalid Input Error: Invalid footer length provided for file '/d/x.parquet'",
+        ] {
+            assert_eq!(of(text), cut);
+        }
+        let page = "Invalid Input Error: Failed to read file \"/d/x.parquet\": Snappy decompression failure";
+        assert_eq!(of(page), "file /d/x.parquet is damaged: Snappy decompression failure");
+        let footer = "file that DuckDB does not name is damaged: its footer cannot be read ";
+        assert_eq!(of("TProtocolException: Invalid data"), format!("{footer}(TProtocolException: Invalid data)"));
+        assert_eq!(of("don't know what type: "), format!("{footer}(don't know what type)"));
     }
 
     #[test]

@@ -65,14 +65,15 @@ impl Lake {
         lake.use_lake()?;
         lake.load_extensions_of_data()?;
         if options.access == Access::ReadWrite && options.at.is_none() {
-            lake.refuse_another_folder()?;
+            // A relative path means another folder in each directory, and the user's may be misspelt: DuckLake would make
+            // a second one.
+            lake.refuse_no_folder()?;
         }
         Ok(lake)
     }
 
-    /// Keeps DuckLake from making a second data folder where the lake has one elsewhere: a relative path means another
-    /// folder in each directory, and the user's may be misspelt.
-    fn refuse_another_folder(&self) -> Result<(), LakeError> {
+    /// Fails if the lake has files in its data folder, and that folder is not there.
+    pub(crate) fn refuse_no_folder(&self) -> Result<(), LakeError> {
         let folder = self.data_path()?;
         if !is_no_folder(&folder) {
             return Ok(());

@@ -224,7 +224,10 @@ fn a_data_folder_that_is_elsewhere() {
     shop.succeed(&create("v", "SELECT n FROM numbers WHERE n % 2 = 0"));
     std::fs::rename(shop.path("data"), shop.path("moved")).unwrap();
     let one = create("w", "SELECT 1 AS one");
-    for (code, arguments) in [(3, &["sync"][..]), (1, &["verify"]), (3, &["diff", "0..", "--rows"]), (3, &one)] {
+    let files = ["diff", "0..", "--files", "--check"];
+    for (code, arguments) in
+        [(3, &["sync"][..]), (1, &["verify"]), (3, &["diff", "0..", "--rows"]), (3, &files), (3, &one)]
+    {
         let output = shop.run(arguments);
         let shown = transcript(arguments, &output);
         assert_eq!(output.status.code(), Some(code), "{shown}");
@@ -242,10 +245,21 @@ fn a_data_file_that_is_damaged() {
     shop.succeed(&create("v", "SELECT n FROM numbers WHERE n % 2 = 0"));
     shop.sql("INSERT INTO numbers SELECT i FROM range(1000) r(i)");
     for file in std::fs::read_dir(shop.path("data/main/numbers")).unwrap() {
-        std::fs::write(file.unwrap().path(), "PAR1 and nothing that belongs to it PAR1").unwrap();
+        let path = file.unwrap().path();
+        let whole = std::fs::read(&path).unwrap();
+        for damaged in [&whole[..0], &whole[..8], &whole[..12], &whole[..100], &whole[..whole.len() - 1]] {
+            std::fs::write(&path, damaged).unwrap();
+            let shown = refused(&shop, 1, &["sync"]);
+            assert!(
+                shown.contains("main.v") && shown.contains(".parquet of main.numbers is damaged: it is cut"),
+                "{shown}"
+            );
+            assert!(shown.contains("hint: the lake has lost data"), "{shown}");
+        }
+        std::fs::write(&path, "PAR1 and nothing that belongs to it PAR1").unwrap();
+        let shown = refused(&shop, 1, &["sync"]);
+        assert!(shown.contains("main.v") && shown.contains(".parquet of main.numbers is damaged: "), "{shown}");
     }
-    let shown = refused(&shop, 1, &["sync"]);
-    assert!(shown.contains("main.v") && shown.contains(".parquet"), "{shown}");
 }
 
 /// Catches: a bare message of DuckLake's about a type, for a table that no view has to do with.

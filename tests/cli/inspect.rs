@@ -370,3 +370,97 @@ fn questions_are_answered_while_others_write() {
     writer.execute("COMMIT").unwrap();
     assert!(shop.transcript(&["diff", "HEAD~1.."]).contains("rows: 1 inserted"));
 }
+
+/// Catches: a check that passes though files are gone, because DuckLake dates what a merge or a second delete writes back to
+/// the rows in it; the same where the commit that wrote it has expired.
+#[test]
+fn files_that_are_dated_back_came_when_they_were_written() {
+    let shop = Shop::empty(Catalog::DuckDb);
+    shop.sql(
+        "CREATE TABLE t (a BIGINT);\nINSERT INTO t SELECT i FROM range(2000) r(i);\n\
+         INSERT INTO t SELECT i FROM range(3000) r(i)",
+    );
+    shop.sql("CALL ducklake_merge_adjacent_files('lake')");
+    shop.sql("DELETE FROM t WHERE a BETWEEN 10 AND 500;\nDELETE FROM t WHERE a BETWEEN 600 AND 900");
+    // The second delete wrote one file, with the positions of the first in it.
+    let listed = |range: &str| {
+        let shown = asked(&shop, &["diff", range, "--files", "--check"]);
+        let lines = shown.lines().filter(|line| line.ends_with(": ok") || line.ends_with(": missing"));
+        let words = |line: &str| line.split(['(', ',']).nth(1).unwrap_or_default().to_owned();
+        (lines.map(words).collect::<Vec<_>>(), shown.ends_with("[exit code 0]\n"))
+    };
+    let newest = shop.open().begin().unwrap().snapshot().0;
+    let commit = |back: u64| format!("{}..{}", newest - back - 1, newest - back);
+    let (data, deletes) = ("rows: 5000".to_owned(), "deletes: 1584".to_owned());
+    assert_eq!(listed(&commit(0)), (vec![deletes.clone()], true));
+    assert_eq!(listed(&commit(1)), (vec![], true));
+    assert_eq!(listed(&commit(2)), (vec![data.clone()], true));
+    assert_eq!(listed(&commit(3)), (vec![], true));
+    assert_eq!(listed("0.."), (vec![data, deletes], true));
+    for file in std::fs::read_dir(shop.path("data/main/t")).unwrap() {
+        std::fs::remove_file(file.unwrap().path()).unwrap();
+    }
+    assert!(!listed(&commit(0)).1 && !listed(&commit(2)).1 && listed(&commit(3)).1);
+    shop.sql(&format!("CALL ducklake_expire_snapshots('lake', versions => [{}])", newest - 2));
+    assert!(!listed(&format!("{}..{}", newest - 3, newest - 1)).1);
+}
+
+/// Catches: a HUGEINT rounded to a DOUBLE in Parquet, or one of 39 digits in a decimal of 38 in Arrow; a file that holds
+/// nothing.
+#[test]
+fn numbers_that_are_too_long_are_refused_and_leave_no_file() {
+    let shop = Shop::empty(Catalog::DuckDb);
+    shop.sql("CREATE TABLE t (h HUGEINT, s STRUCT(u HUGEINT[]))");
+    shop.sql("INSERT INTO t VALUES (1, {'u': [170141183460469231731687303715884105727]})");
+    for format in ["parquet", "arrow"] {
+        let shown = asked(&shop, &["diff", "1..", "t", "--rows", "--format", format, "--output", "rows"]);
+        assert!(shown.contains("column s holds {'u': [170141183460469231731687303715884105727]}"), "{shown}");
+        assert!(shown.contains("hint: take --format csv or json") && shown.ends_with("[exit code 1]\n"), "{shown}");
+        assert!(!shop.path("rows").exists(), "{format}");
+    }
+    std::fs::write(shop.path("rows"), "of before").unwrap();
+    asked(&shop, &["diff", "1..", "t", "--rows", "--format", "parquet", "--output", "rows"]);
+    assert_eq!(std::fs::read_to_string(shop.path("rows")).unwrap(), "of before");
+}
+
+/// Catches: lists in CSV that only DuckDB reads, and an object of JSON that its schema does not know.
+#[test]
+fn nested_values_of_answers_are_json() {
+    let shop = shop();
+    let file = shop.path("log.csv");
+    let file = file.to_str().unwrap();
+    shop.succeed(&["snapshots", "--format", "csv", "-o", file]);
+    let named = format!("SELECT count(DISTINCT tables::JSON->>'$[0].table') FROM read_csv('{file}')");
+    assert!(shop.open().query_value(&named).unwrap().as_u64().unwrap() > 1);
+
+    let schema = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema/diff-rows.json");
+    let schema: serde_json::Value = serde_json::from_slice(&std::fs::read(schema).unwrap()).unwrap();
+    let output = shop.succeed(&["diff", "4..", "--rows", "--format", "json"]);
+    let printed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(&printed), keys(&schema["properties"]));
+    let table =
+        printed["tables"].as_array().unwrap().iter().find(|table| !table["rows"].as_array().unwrap().is_empty());
+    assert_eq!(keys(table.unwrap()), keys(&schema["$defs"]["RowsOfTable"]["properties"]));
+}
+
+#[test]
+fn columns_are_found_in_quotes_and_in_the_past() {
+    let shop = Shop::empty(Catalog::DuckDb);
+    shop.sql("CREATE TABLE t (\"x, y\" BIGINT, old BIGINT, gone BIGINT);\nINSERT INTO t VALUES (1, 2, 3)");
+    shop.sql("ALTER TABLE t RENAME old TO new;\nALTER TABLE t DROP gone;\nALTER TABLE t ADD late BIGINT");
+    let columns = |range: &str, columns: &str| {
+        asked(&shop, &["diff", range, "t", "--rows", "--columns", columns, "--format", "csv"])
+    };
+    let shown = columns("1..", "\"x, y\",new");
+    assert!(shown.contains("_row_id,\"x, y\",new\ninsert,1,0,1,2\n"), "{shown}");
+    for (range, name, hint) in [
+        ("1..", "OLD", "hint: it was renamed: at snapshot 5 it is called new\n"),
+        ("1..", "gone", "hint: it was dropped at 4: let the range end before\n"),
+        ("1..3", "late", "hint: it was added at 5\n"),
+        ("1..2", "new", "hint: it was renamed: at snapshot 2 it is called old\n"),
+    ] {
+        let shown = columns(range, name);
+        assert!(shown.contains("has no column") && shown.contains(hint), "{shown}");
+    }
+}

@@ -6,7 +6,7 @@ mod progress;
 mod rows;
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 use serde::{Deserialize, Serialize};
@@ -83,6 +83,23 @@ impl Records {
     }
 }
 
+impl Records {
+    /// Makes JSON text of what is no single value: CSV has no other form that every program reads.
+    fn nested_as_text(&mut self) {
+        for (name, data_type) in &mut self.columns {
+            if data_type.is_string() {
+                continue;
+            }
+            *data_type = "VARCHAR".into();
+            for row in self.rows.as_array_mut().into_iter().flatten() {
+                if let Some(value) = row.get_mut(*name).filter(|value| !value.is_null()) {
+                    *value = value.to_string().into();
+                }
+            }
+        }
+    }
+}
+
 /// An object with the members of the objects in it under names of both: a row has no rows in it.
 fn flat(row: serde_json::Value) -> serde_json::Value {
     let serde_json::Value::Object(members) = row else { return row };
@@ -148,7 +165,10 @@ impl Output {
         if !self.format.is_rows() {
             return self.answer(answer);
         }
-        let records = answer.records()?.ok_or_else(|| self.no_rows())?;
+        let mut records = answer.records()?.ok_or_else(|| self.no_rows())?;
+        if self.format == Format::Csv {
+            records.nested_as_text();
+        }
         lake.stage_records(ANSWER, &records.columns, &records.rows)?;
         self.table(lake, ANSWER)?;
         Ok(lake.execute(&format!("DROP TABLE IF EXISTS temp.main.{ANSWER}")).map(|_| ())?)
@@ -157,7 +177,9 @@ impl Output {
     /// Prints the rows of a temporary table in one of the forms that are nothing but rows.
     pub(super) fn table(&self, lake: &Lake, table: &str) -> Result<(), Failure> {
         if let (Format::Parquet, Some(path)) = (self.format, &self.file) {
-            return rows::parquet(lake, table, path).map_err(|error| export_failure(&error));
+            let is_new = !path.exists();
+            let written = rows::parquet(lake, table, path);
+            return forget_part(path, is_new, written).map_err(|error| export_failure(&error));
         }
         self.write(|out| match self.format {
             Format::Csv => rows::csv(lake, table, out),
@@ -237,10 +259,12 @@ impl Output {
     pub(super) fn write(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), ExportError>) -> Result<(), Failure> {
         let written = match &self.file {
             Some(path) => {
+                let is_new = !path.exists();
                 let file = std::fs::File::create(path)
                     .map_err(|error| Failure::usage(format!("{} cannot be written: {error}", path.display())))?;
                 let mut out = io::BufWriter::new(file);
-                write(&mut out).and_then(|()| Ok(out.flush()?))
+                let written = write(&mut out).and_then(|()| Ok(out.flush()?));
+                forget_part(path, is_new, written)
             }
             None => {
                 let mut out = io::BufWriter::new(io::stdout().lock());
@@ -270,7 +294,20 @@ fn forgive_closed_pipe(error: ExportError) -> Result<(), Failure> {
 }
 
 fn export_failure(error: &ExportError) -> Failure {
-    Failure::new(Exit::ViewFailed, format!("results cannot be written: {error}"))
+    let failure = Failure::new(Exit::ViewFailed, format!("results cannot be written: {error}"));
+    match error {
+        ExportError::TooLong { .. } => failure.hint("take --format csv or json, which have all digits"),
+        _ => failure,
+    }
+}
+
+/// Removes a file that was begun and holds no result, unless there was one of that name before.
+fn forget_part(path: &Path, is_new: bool, written: Result<(), ExportError>) -> Result<(), ExportError> {
+    if written.is_err() && is_new {
+        // Where it cannot be removed, the error says why it is not whole.
+        let _ = std::fs::remove_file(path);
+    }
+    written
 }
 
 /// Prints why a command failed.
