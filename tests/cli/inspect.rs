@@ -293,6 +293,12 @@ fn numbers_and_nulls_are_lossless() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("9007199254740993,12345678901234567890123456789012345.678,nan,\"\",[1.10]\n"), "{text}");
     assert!(text.contains(",,1e+300,,\n"), "{text}");
+    shop.sql("CREATE TABLE n (f DOUBLE[], s STRUCT(x FLOAT, t VARCHAR))");
+    shop.sql("INSERT INTO n VALUES (['nan'::DOUBLE, 1.5], {'x': '-inf'::FLOAT, 't': 'NaN'})");
+    let output = shop.succeed(&["diff", "HEAD^!", "n", "--rows", "--format", "json"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains(r#""f": ["nan",1.5], "s": {"x":"-inf","t":"NaN"}"#), "{text}");
+    serde_json::from_str::<serde_json::Value>(&text).unwrap();
 }
 
 /// Catches: a column of the user's under another name, because one of ours has its own.

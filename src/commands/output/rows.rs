@@ -1,5 +1,6 @@
 //! Rows of a temporary table on their way out: CSV, JSON, Arrow and Parquet.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -25,7 +26,7 @@ fn csv_field(text: &str) -> String {
 
 /// Writes the rows as a JSON array of objects. Integers and decimals of any length are written as numbers, digit by
 /// digit; what JSON has no number for (`inf`, `nan`), and every other type, as text; lists, structs and maps as DuckDB's
-/// `to_json` does.
+/// `to_json` does, but for the numbers that JSON does not have.
 pub(super) fn json(lake: &Lake, table: &str, indent: &str, out: &mut dyn Write) -> Result<(), ExportError> {
     let columns = lake.temporary_columns(table)?;
     let expressions: Vec<String> = columns.iter().map(json_token).collect();
@@ -35,7 +36,7 @@ pub(super) fn json(lake: &Lake, table: &str, indent: &str, out: &mut dyn Write) 
     write!(out, "[")?;
     lake.each_row(table, &expressions, &mut |row| {
         let fields: Vec<String> =
-            names.iter().zip(row).map(|(name, token)| format!("{name}: {}", token.unwrap_or("null"))).collect();
+            names.iter().zip(row).map(|(name, token)| format!("{name}: {}", valid(token.unwrap_or("null")))).collect();
         write!(out, "{separator}\n{indent}  {{{}}}", fields.join(", "))?;
         separator = ",";
         Ok(())
@@ -65,6 +66,33 @@ fn json_token(column: &OutputColumn) -> String {
     }
 }
 
+/// The token with text in place of what `to_json` of DuckDB 1.5.5 writes bare inside lists, structs and maps though JSON has
+/// no such number.
+fn valid(token: &str) -> Cow<'_, str> {
+    const NO_NUMBERS: [(&str, &str); 3] = [("NaN", "\"nan\""), ("-Infinity", "\"-inf\""), ("Infinity", "\"inf\"")];
+    if !NO_NUMBERS.iter().any(|(bare, _)| token.contains(bare)) {
+        return token.into();
+    }
+    let (mut written, mut rest, mut in_text) = (String::new(), token, false);
+    while let Some(c) = rest.chars().next() {
+        let bare = NO_NUMBERS.iter().find(|(bare, _)| !in_text && rest.starts_with(bare));
+        let length = match (bare, c) {
+            (Some((bare, text)), _) => {
+                written.push_str(text);
+                rest = rest.get(bare.len()..).unwrap_or_default();
+                continue;
+            }
+            (None, '\\') => 1 + rest.chars().nth(1).map_or(0, char::len_utf8),
+            (None, _) => c.len_utf8(),
+        };
+        in_text ^= c == '"';
+        let (head, tail) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        written.push_str(head);
+        rest = tail;
+    }
+    written.into()
+}
+
 /// Writes the rows as an Arrow IPC stream.
 pub(super) fn arrow(lake: &Lake, table: &str, out: &mut dyn Write) -> Result<(), ExportError> {
     lake.write_arrow(table, out)
@@ -78,6 +106,13 @@ pub(super) fn parquet(lake: &Lake, table: &str, path: &Path) -> Result<(), Expor
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_json_has_no_number_for_is_text() {
+        let nested = r#"[NaN,-Infinity,{"NaN":Infinity,"t":"a \" NaN","u":"ä\\"},1.5]"#;
+        assert_eq!(valid(nested), r#"["nan","-inf",{"NaN":"inf","t":"a \" NaN","u":"ä\\"},1.5]"#);
+        assert_eq!(valid(r#""NaN""#), r#""NaN""#);
+    }
 
     #[test]
     fn a_field_is_quoted_where_it_must_be() {
