@@ -357,8 +357,8 @@ impl LakeError {
         matches!(self, Self::Sql { class, message, .. } if class == "Catalog" && message.contains("does not exist"))
     }
 
-    /// What DuckLake says of a table whose past it misses: after it read rows of the catalog that were written together with
-    /// the table, it takes the schema of that moment for one without it (DuckLake d8a1881e).
+    /// What DuckLake says of a table whose past it misses: the schema that it keeps for that moment is an earlier one (see
+    /// `pasts`, which loads the right one first; this is for what slips through).
     pub(crate) fn missed_past(&self) -> Option<String> {
         self.to_string().lines().find(|line| line.contains("does not exist at version")).map(str::to_owned)
     }
